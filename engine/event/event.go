@@ -1,0 +1,62 @@
+// Package event is the vocabulary of the outbox: what is announced of a
+// flight, to which target and under which key. It is pure.
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"msgx/engine/flight"
+)
+
+// Target is where an event goes.
+type Target string
+
+// The two Kafka targets: every change in order, and the latest state by key.
+const (
+	Msg  Target = "KAFKA:msg"
+	Schd Target = "KAFKA:schd"
+)
+
+// Type tells an announcement from a deletion.
+type Type string
+
+// The event types.
+const (
+	Upsert    Type = "UPSERT"
+	Tombstone Type = "TOMBSTONE"
+)
+
+// State is the delivery state of an event.
+type State string
+
+// The delivery states; DEAD is kept as the dead letter.
+const (
+	Pending State = "PENDING"
+	Sent    State = "SENT"
+	Dead    State = "DEAD"
+)
+
+// Event is one row of the outbox. A nil Payload is Kafka's null value.
+type Event struct {
+	ID        int64 // from one sequence, under the pipeline lock; 0 until stored
+	Target    Target
+	Key       string // partition key: a FLID in decimal
+	Type      Type
+	FLID      flight.ID // whose version it tells
+	Version   int64
+	MsgID     int64
+	Kind      string
+	Ruleset   string
+	Payload   json.RawMessage
+	Attempts  int
+	CreatedAt time.Time
+	Resent    bool // sent again by an operator under the same id
+}
+
+// Landing is where a broker put an event.
+type Landing struct {
+	Topic     string
+	Partition int
+	Offset    int64
+}
