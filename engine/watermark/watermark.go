@@ -1,0 +1,50 @@
+// Package watermark is the arithmetic of reading a mailbox completely and in
+// order: given a batch of rows, the cursor and the time, it says which rows to
+// enqueue, where the cursor goes, and what became of holes. It is pure.
+package watermark
+
+import "time"
+
+// Row is one mailbox row as the inbox sees it: its id, and when the mailbox
+// says it was received (zero when NULL or a zero date).
+type Row struct {
+	MsgID      int64
+	ReceivedAt time.Time
+}
+
+// Cursor is the persisted reading progress. Every existing row at or below
+// Watermark has been enqueued. HoleSince is when the missing id right after it was
+// first missed, zero when nothing is missing.
+type Cursor struct {
+	Watermark int64
+	HoleSince time.Time
+	SeededAt  time.Time // zero when the cursor was never seeded
+}
+
+// HoleOutcome is what became of a hole.
+type HoleOutcome string
+
+// A hole is open until its ids turn up (filled) or its age releases it
+// (aged); a row that turns up after that is late.
+const (
+	HoleOpen   HoleOutcome = "open"
+	HoleFilled HoleOutcome = "filled"
+	HoleAged   HoleOutcome = "aged"
+	HoleLate   HoleOutcome = "late"
+)
+
+// Hole is one entry of the ledger: a run of missing ids.
+type Hole struct {
+	First, Last int64
+	Since       time.Time
+	Outcome     HoleOutcome
+	At          time.Time // when the outcome was reached
+}
+
+// Step is the result of one round: what to enqueue, the new cursor, and what
+// the ledger has to note. It is stored in one transaction.
+type Step struct {
+	Enqueue []Row
+	Cursor  Cursor
+	Holes   []Hole
+}
