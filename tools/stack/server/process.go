@@ -1,0 +1,166 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// markVariable marks the environment of every server we start with its folder,
+// so that a server whose starter died before it wrote a record can be found.
+const markVariable = "MSGX_STACK_SERVER"
+
+// procStat is what we need of /proc/PID/stat.
+type procStat struct {
+	state   byte
+	session int
+	started uint64 // clock ticks since boot
+}
+
+func readStat(pid int) (procStat, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return procStat{}, err
+	}
+	// The command name is in parentheses and may hold anything, so count from
+	// the last closing one: field 3 is the state, 6 the session, 22 the start.
+	_, rest, found := strings.Cut(string(raw[max(0, bytes.LastIndexByte(raw, ')')):]), ") ")
+	fields := strings.Fields(rest)
+	if !found || len(fields) < 20 {
+		return procStat{}, fmt.Errorf("/proc/%d/stat: found %q, expected at least 22 fields", pid, raw)
+	}
+	session, err := strconv.Atoi(fields[3])
+	if err != nil {
+		return procStat{}, fmt.Errorf("/proc/%d/stat: session: %w", pid, err)
+	}
+	started, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return procStat{}, fmt.Errorf("/proc/%d/stat: start time: %w", pid, err)
+	}
+	return procStat{state: fields[0][0], session: session, started: started}, nil
+}
+
+func bootID() string {
+	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// Alive tells whether the recorded process, and not another one with its
+// number, is still running. A zombie is not alive.
+func (r Record) Alive() bool {
+	if r.PID <= 0 || r.Boot != bootID() {
+		return false
+	}
+	stat, err := readStat(r.PID)
+	return err == nil && stat.started == r.Started && stat.state != 'Z' && stat.state != 'X'
+}
+
+// signal sends sig if the recorded process is alive.
+func (r Record) signal(sig syscall.Signal) error {
+	if !r.Alive() {
+		return nil
+	}
+	if err := syscall.Kill(r.PID, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("signal %s process %d: %w", r.Kind, r.PID, err)
+	}
+	return nil
+}
+
+// waitGone waits until the process is gone and reaps it if it was our child.
+func (r Record) waitGone(ctx context.Context) error {
+	for r.Alive() {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("%s process %d still runs: %w", r.Kind, r.PID, err)
+		}
+	}
+	r.reap()
+	return nil
+}
+
+// reap collects the exit status if the process is a dead child of ours. For any
+// other process the kernel answers ECHILD, which is as good.
+func (r Record) reap() {
+	if r.PID <= 0 {
+		return // would mean any child at all
+	}
+	var status syscall.WaitStatus
+	_, _ = syscall.Wait4(r.PID, &status, syscall.WNOHANG, nil)
+}
+
+// Stop asks the server to end, and makes it after the grace time.
+func (r Record) Stop(ctx context.Context, grace time.Duration) error {
+	if err := r.signal(engines[r.Kind].stopSignal()); err != nil {
+		return err
+	}
+	graceCtx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if r.waitGone(graceCtx) == nil {
+		return nil
+	}
+	return r.Kill(ctx)
+}
+
+// Kill ends the server as a crash would.
+func (r Record) Kill(ctx context.Context) error {
+	if err := r.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return r.waitGone(bounded)
+}
+
+// orphans finds servers that carry the mark of dir and have no record: session
+// leaders that we started and never came to write down.
+func orphans(kind Kind, dir string) []Record {
+	mark := []byte(markVariable + "=" + dir)
+	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
+	var found []Record
+	for _, path := range paths {
+		environ, err := os.ReadFile(path)
+		if err != nil {
+			continue // ended meanwhile, or not ours to read
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil || !hasEntry(environ, mark) {
+			continue
+		}
+		stat, err := readStat(pid)
+		if err != nil || stat.session != pid {
+			continue // a worker of a server ends with its server
+		}
+		found = append(found, Record{Kind: kind, PID: pid, Started: stat.started, Boot: bootID(), Dir: dir})
+	}
+	return found
+}
+
+func hasEntry(environ, entry []byte) bool {
+	for one := range bytes.SplitSeq(environ, []byte{0}) {
+		if bytes.Equal(one, entry) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
