@@ -164,3 +164,28 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// SignalFamily sends sig to the server and the processes that it started:
+// PostgreSQL's sessions would go on without their postmaster.
+func (r Record) SignalFamily(sig syscall.Signal) error {
+	if !r.Alive() {
+		return fmt.Errorf("signal %s process %d: it does not run", r.Kind, r.PID)
+	}
+	if err := r.signal(sig); err != nil {
+		return err
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.PID, r.PID))
+	if err != nil {
+		return fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+	}
+	for _, field := range strings.Fields(string(children)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+		}
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("signal child %d of %s: %w", pid, r.Kind, err)
+		}
+	}
+	return nil
+}
