@@ -53,3 +53,5 @@ require (
 	gopkg.in/yaml.v3 v3.0.1
 	pgregory.net/rapid v1.3.0
 )
+
+require github.com/agnivade/levenshtein v1.2.2 // indirect
