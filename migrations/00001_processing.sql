@@ -99,7 +99,7 @@ CREATE TABLE inbox_hole (
     CHECK ((outcome = 'open') = (outcome_at IS NULL))
 );
 CREATE UNIQUE INDEX inbox_hole_late ON inbox_hole (first_id) WHERE outcome = 'late';
-CREATE INDEX inbox_hole_open ON inbox_hole (first_id) WHERE outcome = 'open';
+CREATE UNIQUE INDEX inbox_hole_open ON inbox_hole (first_id) WHERE outcome = 'open';
 CREATE INDEX inbox_hole_aged ON inbox_hole (outcome_at) WHERE outcome = 'aged';
 
 -- The lock of everything that changes flights, and the number of the last applied decision.

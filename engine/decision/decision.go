@@ -17,9 +17,9 @@ import (
 type View struct {
 	Flights map[flight.ID]*flight.State
 	Refs    map[string]map[string]json.RawMessage // type to key to record
-	// Removed holds the highest version known of flights that have no row any
-	// more: one that comes back goes on from it. Rules do not see it.
-	Removed map[flight.ID]int64
+	// LastVersions is the highest version that history or the outbox knows of a
+	// flight that has no row any more; a flight that comes back goes on from it.
+	LastVersions map[flight.ID]int64
 }
 
 // Op is what a change does to a flight.

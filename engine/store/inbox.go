@@ -13,7 +13,10 @@ import (
 )
 
 const (
-	sqlCursor = `SELECT watermark, hole_since, seeded_at FROM inbox_cursor`
+	sqlCursor = `
+SELECT c.watermark, c.hole_since, c.seeded_at,
+    (SELECT h.last_id FROM inbox_hole h WHERE h.outcome = 'open' AND h.first_id = c.watermark + 1)
+FROM inbox_cursor c`
 
 	sqlCursorLocked = `SELECT watermark, seeded_at FROM inbox_cursor FOR UPDATE`
 
@@ -37,11 +40,16 @@ INSERT INTO inbox_cursor (watermark, hole_since, updated_at) VALUES ($1, $2, $3)
 ON CONFLICT (one) DO UPDATE SET
     watermark = excluded.watermark, hole_since = excluded.hole_since, updated_at = excluded.updated_at`
 
+	// An entry is known by its first id as long as it is open.
 	sqlSaveHole = `
-INSERT INTO inbox_hole (first_id, last_id, first_seen, outcome, outcome_at) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (first_id, first_seen) DO UPDATE SET
-    last_id = excluded.last_id, outcome = excluded.outcome, outcome_at = excluded.outcome_at
-WHERE inbox_hole.outcome = 'open'`
+WITH known AS (
+    UPDATE inbox_hole SET last_id = $2, outcome = $4, outcome_at = $5
+    WHERE first_id = $1 AND outcome = 'open'
+    RETURNING first_id
+)
+INSERT INTO inbox_hole (first_id, last_id, first_seen, outcome, outcome_at)
+SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (SELECT FROM known)
+ON CONFLICT (first_id, first_seen) DO NOTHING`
 
 	sqlRecordLate = `
 INSERT INTO inbox_hole (first_id, last_id, first_seen, outcome, outcome_at, received_at)
@@ -65,11 +73,15 @@ WHERE outcome = 'late' ORDER BY first_id`
 func (s *Store) Cursor(ctx context.Context) (c watermark.Cursor, found bool, err error) {
 	err = s.read(ctx, "read the cursor", func(ctx context.Context) error {
 		var hole, seeded *time.Time
-		err := s.pool.QueryRow(ctx, sqlCursor).Scan(&c.Watermark, &hole, &seeded)
+		var last *int64
+		err := s.pool.QueryRow(ctx, sqlCursor).Scan(&c.Watermark, &hole, &seeded, &last)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		c.HoleSince, c.SeededAt, found = moment(hole), moment(seeded), err == nil
+		if last != nil && hole != nil {
+			c.HoleLast = *last
+		}
 		return err
 	})
 	return c, found, err

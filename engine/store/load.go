@@ -64,10 +64,10 @@ func (t *flightTables) scan(row [][]byte, view *decision.View) error {
 			if err != nil {
 				return fmt.Errorf("flight %d: last version %q: %w", id, row[1], err)
 			}
-			if view.Removed == nil {
-				view.Removed = map[flight.ID]int64{}
+			if view.LastVersions == nil {
+				view.LastVersions = map[flight.ID]int64{}
 			}
-			view.Removed[flight.ID(id)] = version
+			view.LastVersions[flight.ID(id)] = version
 		}
 		return nil
 	}
@@ -82,7 +82,6 @@ func (t *flightTables) scan(row [][]byte, view *decision.View) error {
 // state reads the columns from "state" on.
 func (t *flightTables) state(id flight.ID, row [][]byte) (*flight.State, error) {
 	s := &flight.State{ID: id, Status: flight.Status(row[0]), OperationDay: string(row[2]), Fields: make(flight.Fields, 24), Lists: map[string][]flight.Record{}}
-	s.Fields["FLID"] = id.String()
 	var err error
 	if s.Version, err = strconv.ParseInt(string(row[1]), 10, 64); err != nil {
 		return nil, fmt.Errorf("state_version: %w", err)
