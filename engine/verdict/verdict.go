@@ -126,7 +126,7 @@ func (j *Judge) decide(s decision.Settlement, msg *message.Message, script decis
 func (j *Judge) Broken(raw message.Raw, err error, at time.Time) decision.Settlement {
 	s := decision.Settlement{MsgID: raw.MsgID, SHA256: raw.SHA256(), Ruleset: j.rules.Hash(), At: at}
 	var classed message.Classed
-	if errors.As(err, &classed) && classed.MessageClass() == message.Malformed {
+	if errors.As(err, &classed) && classed.ErrorClass() == message.Malformed {
 		return dead(s, message.Malformed, err.Error())
 	}
 	return failed(s, message.CodecError, err.Error())
