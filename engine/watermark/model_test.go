@@ -111,7 +111,7 @@ func drawMailbox(t *rapid.T, delay int, stride int64) []mailboxRow {
 	for range count {
 		id += stride * int64(rapid.SampledFrom([]int{1, 1, 1, 1, 2, 5}).Draw(t, "id step"))
 		now += rapid.IntRange(0, 6).Draw(t, "pause")
-		row := mailboxRow{id: id, visible: now + rapid.IntRange(0, delay).Draw(t, "commit delay"), removed: -1}
+		row := mailboxRow{id: id, visible: now + rapid.SampledFrom([]int{0, delay / 2, delay, delay}).Draw(t, "commit delay"), removed: -1}
 		switch rapid.IntRange(0, 9).Draw(t, "fate") {
 		case 0:
 			row.visible, row.wasRolled = -1, true
@@ -158,8 +158,8 @@ func TestTheWatermarkNeverPassesAnExistingRow(t *testing.T) {
 			horizon = max(horizon, row.visible+20*delay)
 		}
 		for now := rapid.IntRange(0, 10).Draw(t, "start"); now <= horizon; now = s.now {
-			s.round(now, rapid.IntRange(0, 3).Draw(t, "until read"), rapid.IntRange(0, 3).Draw(t, "after read"), rapid.IntRange(1, 8).Draw(t, "batch"))
-			s.now += rapid.IntRange(0, 2*delay+1).Draw(t, "pause") + 1
+			s.round(now, rapid.IntRange(0, 3).Draw(t, "until read"), rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "after read"), rapid.IntRange(1, 8).Draw(t, "batch"))
+			s.now += max(1, rapid.SampledFrom([]int{1, delay / 2, delay - 2, delay - 1, delay, delay + 1, 2 * delay}).Draw(t, "pause"))
 			if rapid.IntRange(0, 5).Draw(t, "restart") == 0 {
 				s.restart()
 			}
