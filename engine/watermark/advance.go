@@ -56,7 +56,7 @@ func Advance(c Cursor, round Round, p Policy) Step {
 	switch {
 	case step.Cursor.HoleSince.IsZero():
 		step.Cursor.HoleSince, step.Cursor.HoleLast = round.After, next-1
-		step.Holes = append(step.Holes, step.hole(HoleOpen, next-1, round.After))
+		step.Holes = append(step.Holes, step.hole(HoleOpen, next-1, time.Time{}))
 	case round.Before.Sub(c.HoleSince) >= p.MaxCommitDelay:
 		last := next - 1
 		if c.HoleLast != 0 {

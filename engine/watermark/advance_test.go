@@ -32,6 +32,10 @@ func hole(outcome watermark.HoleOutcome, first, last int64, since, when int) wat
 	return watermark.Hole{First: first, Last: last, Since: at(since), Outcome: outcome, At: at(when)}
 }
 
+func open(first, last int64, since int) watermark.Hole {
+	return watermark.Hole{First: first, Last: last, Since: at(since), Outcome: watermark.HoleOpen}
+}
+
 // Every round here reads from second 100 to second 102, and the commit delay is 60 s.
 func TestAdvance(t *testing.T) {
 	cases := map[string]struct {
@@ -49,11 +53,11 @@ func TestAdvance(t *testing.T) {
 		},
 		"a gap is missed for the first time: its age begins after the read": {
 			cursor: cursor(2), rows: rows(3, 6, 7),
-			want: watermark.Step{Enqueue: rows(3), Cursor: missing(3, 102, 5), Holes: []watermark.Hole{hole(watermark.HoleOpen, 4, 5, 102, 102)}},
+			want: watermark.Step{Enqueue: rows(3), Cursor: missing(3, 102, 5), Holes: []watermark.Hole{open(4, 5, 102)}},
 		},
 		"a gap at the start of an empty database counts from zero": {
 			cursor: cursor(0), rows: rows(3),
-			want: watermark.Step{Cursor: missing(0, 102, 2), Holes: []watermark.Hole{hole(watermark.HoleOpen, 1, 2, 102, 102)}},
+			want: watermark.Step{Cursor: missing(0, 102, 2), Holes: []watermark.Hole{open(1, 2, 102)}},
 		},
 		"a young hole holds back everything behind it": {
 			cursor: missing(3, 41, 5), rows: rows(6, 7),
@@ -90,13 +94,13 @@ func TestAdvance(t *testing.T) {
 		"what is left of a filled hole starts a new age": {
 			cursor: missing(3, 40, 5), rows: rows(4, 6),
 			want: watermark.Step{Enqueue: rows(4), Cursor: missing(4, 102, 5), Holes: []watermark.Hole{
-				hole(watermark.HoleFilled, 4, 4, 40, 102), hole(watermark.HoleOpen, 5, 5, 102, 102),
+				hole(watermark.HoleFilled, 4, 4, 40, 102), open(5, 5, 102),
 			}},
 		},
 		"a filled hole does not lend its age to the next": {
 			cursor: missing(3, 1, 5), rows: rows(4, 5, 6, 9),
 			want: watermark.Step{Enqueue: rows(4, 5, 6), Cursor: missing(6, 102, 8), Holes: []watermark.Hole{
-				hole(watermark.HoleFilled, 4, 5, 1, 102), hole(watermark.HoleOpen, 7, 8, 102, 102),
+				hole(watermark.HoleFilled, 4, 5, 1, 102), open(7, 8, 102),
 			}},
 		},
 		"only one of two gaps is settled": {
@@ -109,7 +113,7 @@ func TestAdvance(t *testing.T) {
 		},
 		"more than a stride is": {
 			cursor: cursor(3), rows: rows(5, 9), stride: 3,
-			want: watermark.Step{Enqueue: rows(5), Cursor: missing(5, 102, 8), Holes: []watermark.Hole{hole(watermark.HoleOpen, 6, 8, 102, 102)}},
+			want: watermark.Step{Enqueue: rows(5), Cursor: missing(5, 102, 8), Holes: []watermark.Hole{open(6, 8, 102)}},
 		},
 	}
 	for name, c := range cases {

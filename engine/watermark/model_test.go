@@ -55,7 +55,7 @@ func slowAdvance(c watermark.Cursor, round watermark.Round, p watermark.Policy) 
 		switch {
 		case first:
 			since, sinceLast = round.After, next-1
-			step.Holes = append(step.Holes, watermark.Hole{First: at + 1, Last: next - 1, Since: since, Outcome: watermark.HoleOpen, At: round.After})
+			step.Holes = append(step.Holes, watermark.Hole{First: at + 1, Last: next - 1, Since: since, Outcome: watermark.HoleOpen})
 		case aged:
 			end := at
 			for id := at + 1; id < next && (sinceLast == 0 || id <= sinceLast); id++ {

@@ -45,7 +45,7 @@ type Hole struct {
 	First, Last int64
 	Since       time.Time
 	Outcome     HoleOutcome
-	At          time.Time // when the outcome was reached
+	At          time.Time // when the outcome was reached, zero while open
 }
 
 // Step is the result of one round: what to enqueue, the new cursor, and what
