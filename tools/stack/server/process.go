@@ -76,9 +76,24 @@ func (r Record) signal(sig syscall.Signal) error {
 	return nil
 }
 
+// gone tells whether the process has let go of everything. The first thread of
+// a killed process is a zombie before the others have ended, and until then its
+// ports and files are taken.
+func (r Record) gone() bool {
+	if r.Alive() {
+		return false
+	}
+	if r.Boot != bootID() {
+		return true
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", r.PID))
+	stat, errStat := readStat(r.PID)
+	return err != nil || errStat != nil || stat.started != r.Started || len(threads) <= 1
+}
+
 // waitGone waits until the process is gone and reaps it if it was our child.
 func (r Record) waitGone(ctx context.Context) error {
-	for r.Alive() {
+	for r.PID > 0 && !r.gone() {
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("%s process %d still runs: %w", r.Kind, r.PID, err)
 		}
@@ -163,4 +178,29 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// SignalFamily sends sig to the server and the processes that it started:
+// PostgreSQL's sessions would go on without their postmaster.
+func (r Record) SignalFamily(sig syscall.Signal) error {
+	if !r.Alive() {
+		return fmt.Errorf("signal %s process %d: it does not run", r.Kind, r.PID)
+	}
+	if err := r.signal(sig); err != nil {
+		return err
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.PID, r.PID))
+	if err != nil {
+		return fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+	}
+	for _, field := range strings.Fields(string(children)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+		}
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("signal child %d of %s: %w", pid, r.Kind, err)
+		}
+	}
+	return nil
 }
