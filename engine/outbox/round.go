@@ -172,6 +172,9 @@ func (s *sending) send(ctx context.Context, wave []event.Event) (moved bool, err
 		case event.Landed:
 			s.d.holds.landed(wave[i])
 			landed = append(landed, event.Delivery{Event: wave[i], Landing: r.Landing})
+		case event.Unknown:
+			// Before anything that can fail: no trouble of the database may shorten it.
+			s.d.holds.until(wave[i], s.d.n.Clock.Now().Add(s.d.o.Quarantine))
 		case event.Untried:
 			untried = append(untried, wave[i])
 		case event.Suspect:
@@ -243,9 +246,6 @@ func (s *sending) passing(ctx context.Context, e event.Event, r event.Receipt) e
 	d.broker.note(r.Reason, r.Err)
 	unreachable := errors.Is(r.Err, fault.ErrUnavailable)
 	s.unreachable = s.unreachable || unreachable
-	if r.Fate == event.Unknown {
-		d.holds.until(e, now.Add(d.o.Quarantine))
-	}
 	if !first || (unreachable && s.landed == 0) {
 		return nil
 	}
