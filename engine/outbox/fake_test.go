@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,9 +50,17 @@ type row struct {
 
 // table is an outbox in memory that keeps the promises of Store.
 type table struct {
+	mu                      sync.Mutex // for put
 	rows                    []*row
 	fail                    func(operation string) error // nil for a database that works
 	confirms, defers, reads int
+}
+
+// put replaces the rows while a dispatcher runs.
+func (b *table) put(rows []*row) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rows = rows
 }
 
 func (b *table) failing(operation string) error {
@@ -62,6 +71,8 @@ func (b *table) failing(operation string) error {
 }
 
 func (b *table) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]event.Event, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.reads++
 	if err := b.failing("due"); err != nil {
 		return nil, err

@@ -276,7 +276,7 @@ func TestPokeWakesMsgOnly(t *testing.T) {
 				go func() { done <- b.d.Run(ctx) }()
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
-				b.table.rows = events("1")
+				b.table.put(events("1"))
 				b.d.Poke()
 				if err := <-done; err != nil {
 					t.Fatal(err)
