@@ -134,7 +134,7 @@ func (a *application) checkSet(where string, ch *Change, tag string, v Value) {
 	if f, ok := a.catalogue.Scalar(tag); ok {
 		if v.Object != nil {
 			a.fault("%s: set %s to an object, expected a scalar", where, tag)
-		} else if wrong := checkText(f, v.Text, a.options.Zone); wrong != "" {
+		} else if wrong := CheckText(f, v.Text, a.options.Zone); wrong != "" {
 			a.fault("%s.%s: %s", where, tag, wrong)
 		} else if tag == "MAID" && !a.stated(ch.FLID, v.Text) {
 			a.fault("%s: set MAID to %s, which the message does not state", where, v.Text)

@@ -360,4 +360,3 @@ func (t taker) records(shape *shape, v lua.LValue, place string) ([]flight.Recor
 		return r, err
 	})
 }
-
