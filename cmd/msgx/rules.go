@@ -9,7 +9,6 @@ import (
 
 	"msgx/cmd/msgx/core"
 	"msgx/engine/rulebook"
-	"msgx/schemas"
 )
 
 func rulesCommand(g *globals) *cobra.Command {
@@ -50,7 +49,7 @@ The rule set in the binary is listed, or that of msgx.rules.dir.`,
 			if err != nil {
 				return err
 			}
-			cat, err := schemas.Load()
+			cat, err := core.LoadCatalogue(c)
 			if err != nil {
 				return err
 			}

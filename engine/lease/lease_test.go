@@ -427,4 +427,3 @@ func TestStandbyLogsAnOutageOnce(t *testing.T) {
 		<-i.done
 	})
 }
-

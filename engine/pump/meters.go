@@ -16,6 +16,7 @@ import (
 // meters are what the pump tells Prometheus.
 type meters struct {
 	messages    *prometheus.CounterVec
+	warnings    prometheus.Counter
 	judged      prometheus.Histogram
 	transaction prometheus.Histogram
 	attempts    prometheus.Gauge
@@ -30,6 +31,8 @@ func newMeters(r prometheus.Registerer, c clock.Clock, kinds []string) *meters {
 	m := &meters{
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "msgx_pump_messages_total",
 			Help: "Attempts by what became of the message, its kind and its error class."}, []string{"outcome", "kind", "class"}),
+		warnings: prometheus.NewCounter(prometheus.CounterOpts{Name: "msgx_pump_warnings_total",
+			Help: "Oddities of messages that changed nothing, such as a duplicate with another body."}),
 		judged: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "msgx_pump_decide_seconds",
 			Help: "From taking a message up to its decision.", Buckets: fast}),
 		transaction: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "msgx_pump_message_seconds",
@@ -50,7 +53,7 @@ func newMeters(r prometheus.Registerer, c clock.Clock, kinds []string) *meters {
 		return 0
 	})
 	if r != nil {
-		r.MustRegister(m.messages, m.judged, m.transaction, m.attempts, m.ahead, m.paused, age)
+		r.MustRegister(m.messages, m.warnings, m.judged, m.transaction, m.attempts, m.ahead, m.paused, age)
 	}
 	return m
 }
@@ -86,6 +89,10 @@ func (p *Pump) report(s decision.Settlement) {
 	o := s.Outcome
 	p.meters.messages.WithLabelValues(string(o.State), p.meters.kind(s.Kind), string(o.Class)).Inc()
 	p.meters.transaction.Observe(p.Clock.Now().Sub(s.StartedAt).Seconds())
+	for _, w := range s.Warnings {
+		p.meters.warnings.Inc()
+		p.Log.Warn("message is odd", "msg_id", s.MsgID, "kind", s.Kind, "warning", w)
+	}
 	level := map[message.State]slog.Level{message.Succeeded: slog.LevelDebug, message.Skipped: slog.LevelInfo,
 		message.Failed: slog.LevelWarn}
 	l, ok := level[o.State]

@@ -30,7 +30,7 @@ type Core struct {
 
 // New builds a core. Its error names every fault of the part that failed.
 func New(c *config.Config) (*Core, error) {
-	cat, err := loadCatalogue(c)
+	cat, err := LoadCatalogue(c)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,8 @@ func New(c *config.Config) (*Core, error) {
 	}, nil
 }
 
-func loadCatalogue(c *config.Config) (*catalogue.Catalogue, error) {
+// LoadCatalogue reads the catalogue, with the overrides of the site.
+func LoadCatalogue(c *config.Config) (*catalogue.Catalogue, error) {
 	if c.Codec.SiteFile == "" {
 		return schemas.Load()
 	}
