@@ -166,7 +166,7 @@ func (a *application) stated(child flight.ID, maid string) bool {
 }
 
 func (a *application) checkFootprint(where, tag string) {
-	if !slices.Contains(a.context.Writes, tag) && !slices.Contains(a.context.Writes, "*") {
+	if !a.writes[tag] && !a.writes["*"] {
 		a.fault("%s: %s is outside the footprint of the script", where, message.SafeText(tag, 32))
 	}
 }

@@ -21,8 +21,8 @@ type plainRules struct{}
 
 func (plainRules) Hash() string { return "cafe" }
 
-func (plainRules) Script(kind string) (decision.Script, bool) {
-	return decision.Script{Kind: kind, Name: "plain", Version: 1, Writes: []string{"*"}}, kind != "FLOP-STND"
+func (plainRules) Handler(kind string) (decision.Script, bool) {
+	return decision.Script{ID: "plain@1", Writes: []string{"*"}}, kind != "FLOP-STND"
 }
 
 func (plainRules) Decide(msg *message.Message, view decision.View) (decision.Decision, error) {
