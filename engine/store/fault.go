@@ -42,9 +42,9 @@ func classify(ctx context.Context, err error) error {
 // room (connections, disk), shutting down or starting up, read-only, failed authentication.
 func serverAway(e *pgconn.PgError) bool {
 	switch e.Code {
-	case "57014": // statement timeout: this statement's own
+	case "57014", "25P03": // this statement, or this decision, took too long: its own fault
 		return false
-	case "53100", "53300", "25006", "57P01", "57P02", "57P03", "57P05", "25P03":
+	case "53100", "53300", "25006", "57P01", "57P02", "57P03", "57P05":
 		return true
 	}
 	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "28") || strings.HasPrefix(e.Code, "58") ||
@@ -61,15 +61,15 @@ func brokenConnection(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// refused tells that nothing was sent, or that a living server refused a statement: in
-// either case the transaction has not committed.
+// refused tells that nothing was sent, that a living server refused a statement, or that it
+// gave the transaction up for idleness: in each case it has not committed.
 func refused(err error) bool {
 	var unsent pgx.ErrPreprocessingBatch
 	if errors.As(err, &unsent) {
 		return true
 	}
 	var answer *pgconn.PgError
-	return errors.As(err, &answer) && answer.Severity == "ERROR"
+	return errors.As(err, &answer) && (answer.Severity == "ERROR" || answer.Code == "25P03")
 }
 
 func isUndefinedTable(err error) bool {

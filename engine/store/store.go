@@ -74,8 +74,8 @@ func Open(ctx context.Context, config Config, cat *catalogue.Catalogue, zone *ti
 
 // sessionSettings are what every connection of ours runs with. Statements are prepared once
 // and planned once: a plan made for one message serves all. As it may be made while a table is
-// still empty, when reading it whole looks cheapest, sequential scans are ruled out; every engine
-// statement has its index.
+// still small, when reading it whole looks cheapest, the ways of doing so are ruled out; every
+// engine statement has its index and looks up few rows by it.
 func sessionSettings(c Config) map[string]string {
 	return map[string]string{
 		"application_name":                    "msgx",
@@ -85,6 +85,8 @@ func sessionSettings(c Config) map[string]string {
 		"datestyle":                           "ISO",
 		"plan_cache_mode":                     "force_generic_plan",
 		"enable_seqscan":                      "off",
+		"enable_hashjoin":                     "off",
+		"enable_mergejoin":                    "off",
 		"jit":                                 "off",
 	}
 }
