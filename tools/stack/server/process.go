@@ -76,9 +76,24 @@ func (r Record) signal(sig syscall.Signal) error {
 	return nil
 }
 
+// gone tells whether the process has let go of everything. The first thread of
+// a killed process is a zombie before the others have ended, and until then its
+// ports and files are taken.
+func (r Record) gone() bool {
+	if r.Alive() {
+		return false
+	}
+	if r.Boot != bootID() {
+		return true
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", r.PID))
+	stat, errStat := readStat(r.PID)
+	return err != nil || errStat != nil || stat.started != r.Started || len(threads) <= 1
+}
+
 // waitGone waits until the process is gone and reaps it if it was our child.
 func (r Record) waitGone(ctx context.Context) error {
-	for r.Alive() {
+	for r.PID > 0 && !r.gone() {
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("%s process %d still runs: %w", r.Kind, r.PID, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -215,20 +214,6 @@ func (p place) run(ctx context.Context, argv ...string) error {
 	return nil
 }
 
-// freePort returns wanted if nobody listens on it, else a port that was free a
-// moment ago.
-func freePort(wanted int) (int, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(wanted))
-	if err != nil && wanted != 0 {
-		listener, err = net.Listen("tcp4", "127.0.0.1:0")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
-}
-
 func addressTaken(log string) bool {
 	return strings.Contains(strings.ToLower(tail(log)), "address already in use")
 }
@@ -244,11 +229,4 @@ func tail(path string) string {
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-15):], "\n")
-}
-
-// Port returns the port of the recorded address, 0 if there is none.
-func (r Record) Port() int {
-	_, port, _ := net.SplitHostPort(r.Address)
-	number, _ := strconv.Atoi(port)
-	return number
 }
