@@ -402,8 +402,8 @@ func TestBodiesReadAheadAreBounded(t *testing.T) {
 				m.commitTime = time.Minute
 				r := start(t, m, pump.Options{Ahead: tt.ahead, AheadBytes: tt.bytes})
 				after(30 * time.Second)
-				if m.decoded < 1 || m.decoded > tt.most {
-					t.Errorf("decoded %d before the first was decided, want 1 to %d", m.decoded, tt.most)
+				if n := m.decodes(); n < 1 || n > tt.most {
+					t.Errorf("decoded %d before the first was decided, want 1 to %d", n, tt.most)
 				}
 				after(time.Hour)
 				r.check(t, want)
@@ -424,8 +424,8 @@ func TestLargeBodyWaitsForRoom(t *testing.T) {
 		m.commitTime = time.Minute
 		r := start(t, m, pump.Options{AheadBytes: 10_000})
 		after(30 * time.Second)
-		if m.decoded != 4 {
-			t.Errorf("decoded %d before the first was decided, want the 4 before the large one", m.decoded)
+		if n := m.decodes(); n != 4 {
+			t.Errorf("decoded %d before the first was decided, want the 4 before the large one", n)
 		}
 		after(time.Hour)
 		if len(m.order) != 8 {
@@ -456,9 +456,10 @@ func TestAttemptsAreThoseOfTheTransaction(t *testing.T) {
 func TestShutdownWhileTheJudgeWorksRollsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel(1, map[int64]script{1: {fates: []fate{succeed}}})
-		r := &running{}
-		m.onJudging = func() { r.cancel(); synctest.Wait() }
-		*r = *start(t, m, pump.Options{})
+		cancel := make(chan context.CancelFunc, 1)
+		m.onJudging = func() { (<-cancel)(); synctest.Wait() }
+		r := start(t, m, pump.Options{})
+		cancel <- r.cancel
 		if err := <-r.done; err != nil {
 			t.Errorf("Run = %v, want nil", err)
 		}
