@@ -31,7 +31,8 @@ type application struct {
 	context   Context
 	options   Options
 	drafts    map[flight.ID]*draft
-	masters   []flight.ID // that the message states, by FLID; nil until asked for
+	writes    map[string]bool // the footprint
+	masters   []flight.ID     // that the message states, by FLID; nil until asked for
 	faults    []string
 	conflicts []string
 }
@@ -51,7 +52,10 @@ type draft struct {
 func Apply(cat *catalogue.Catalogue, view View, msg *message.Message, d Decision, c Context, o Options) (Effects, error) {
 	c.Now = c.Now.Truncate(time.Microsecond) // what the database keeps
 	a := &application{catalogue: cat, view: view, message: msg, context: c, options: o,
-		drafts: make(map[flight.ID]*draft, len(d.Changes))}
+		drafts: make(map[flight.ID]*draft, len(d.Changes)), writes: make(map[string]bool, len(c.Writes))}
+	for _, tag := range c.Writes {
+		a.writes[tag] = true
+	}
 	a.checkWhole(&d)
 	if err := a.broken(); err != nil {
 		return Effects{}, err

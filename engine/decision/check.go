@@ -134,7 +134,7 @@ func (a *application) checkSet(where string, ch *Change, tag string, v Value) {
 	if f, ok := a.catalogue.Scalar(tag); ok {
 		if v.Object != nil {
 			a.fault("%s: set %s to an object, expected a scalar", where, tag)
-		} else if wrong := checkText(f, v.Text, a.options.Zone); wrong != "" {
+		} else if wrong := CheckText(f, v.Text, a.options.Zone); wrong != "" {
 			a.fault("%s.%s: %s", where, tag, wrong)
 		} else if tag == "MAID" && !a.stated(ch.FLID, v.Text) {
 			a.fault("%s: set MAID to %s, which the message does not state", where, v.Text)
@@ -166,7 +166,7 @@ func (a *application) stated(child flight.ID, maid string) bool {
 }
 
 func (a *application) checkFootprint(where, tag string) {
-	if !slices.Contains(a.context.Writes, tag) && !slices.Contains(a.context.Writes, "*") {
+	if !a.writes[tag] && !a.writes["*"] {
 		a.fault("%s: %s is outside the footprint of the script", where, message.SafeText(tag, 32))
 	}
 }

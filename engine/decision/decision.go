@@ -9,14 +9,11 @@ import (
 	"msgx/engine/message"
 )
 
-// Script names the script that decides a kind, and what it may touch.
+// Script is the script that decides a kind, and what it may touch.
 type Script struct {
-	Kind    string
-	Name    string
-	Version int
-	Writes  []string // footprint: tags it may set, clear or list; "*" for all
-	Reads   []string // reference types it looks at
-	File    string
+	ID     string   // its name at its version: "flop-gtdt@1"
+	Writes []string // footprint: tags it may set, clear or list; "*" for all
+	Reads  []string // reference types it looks at
 }
 
 // View is what a rule may look at: the complete current state of every

@@ -13,9 +13,9 @@ import (
 	"msgx/engine/message"
 )
 
-// checkText says what is wrong with a value in canonical text, "" when it
+// CheckText says what is wrong with a value in canonical text, "" when it
 // fits the field. Equality of states is equality of texts, so one value has one text.
-func checkText(f *catalogue.Field, text string, zone *time.Location) string {
+func CheckText(f *catalogue.Field, text string, zone *time.Location) string {
 	want := ""
 	switch f.Type {
 	case catalogue.ID:
@@ -111,7 +111,7 @@ func (a *application) checkParts(where string, fields []catalogue.Field, parts m
 			a.fault("%s: %s is not a part of it", where, message.SafeText(tag, 32))
 			continue
 		}
-		if wrong := checkText(f, text, a.options.Zone); wrong != "" {
+		if wrong := CheckText(f, text, a.options.Zone); wrong != "" {
 			a.fault("%s.%s: %s", where, tag, wrong)
 		}
 	}

@@ -146,7 +146,7 @@ func (c ErrorClass) Replayable() bool { return c.Retryable() || c == Exhausted }
 // kind, so that a stage can settle them without knowing the codec.
 type Classed interface {
 	error
-	MessageClass() ErrorClass
+	ErrorClass() ErrorClass
 }
 
 // Outcome is what one attempt made of a message. FAILED means one more failure;

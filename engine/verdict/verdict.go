@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -18,7 +17,8 @@ const maxReason = 1000
 type Rules interface {
 	// Decide is pure. Its error says where a script failed.
 	Decide(msg *message.Message, view decision.View) (decision.Decision, error)
-	Script(kind string) (decision.Script, bool)
+	// Handler is the script that decides a kind; false means that none does.
+	Handler(kind string) (decision.Script, bool)
 	Hash() string
 }
 
@@ -56,7 +56,7 @@ func (j *Judge) Claim(msg *message.Message) decision.Claim {
 		return c
 	}
 	c.Flights, c.Masters = decision.Needs(msg)
-	if script, ok := j.rules.Script(msg.Kind); ok {
+	if script, ok := j.rules.Handler(msg.Kind); ok {
 		c.RefTypes = script.Reads
 	}
 	return c
@@ -77,7 +77,7 @@ func (j *Judge) Judge(msg *message.Message, claimed decision.Claimed, at time.Ti
 	case msg.IgnoredBy != "":
 		return skipped(s, "ignored:"+msg.IgnoredBy)
 	}
-	script, handled := j.rules.Script(msg.Kind)
+	script, handled := j.rules.Handler(msg.Kind)
 	switch {
 	case msg.Family == message.Unsupported || msg.Family == "":
 		return failed(s, message.UnsupportedErr, "kind "+msg.Kind+" is not known, expected a kind of the catalogue")
@@ -90,8 +90,7 @@ func (j *Judge) Judge(msg *message.Message, claimed decision.Claimed, at time.Ti
 	if reason := guard(msg); reason != "" {
 		return dead(s, message.Protocol, reason)
 	}
-	s.Warnings = oddities(msg)
-	s.Script = script.Name + "@" + strconv.Itoa(script.Version)
+	s.Script = script.ID
 	return j.decide(s, msg, script, claimed.View)
 }
 
@@ -126,7 +125,7 @@ func (j *Judge) decide(s decision.Settlement, msg *message.Message, script decis
 func (j *Judge) Broken(raw message.Raw, err error, at time.Time) decision.Settlement {
 	s := decision.Settlement{MsgID: raw.MsgID, SHA256: raw.SHA256(), Ruleset: j.rules.Hash(), At: at}
 	var classed message.Classed
-	if errors.As(err, &classed) && classed.MessageClass() == message.Malformed {
+	if errors.As(err, &classed) && classed.ErrorClass() == message.Malformed {
 		return dead(s, message.Malformed, err.Error())
 	}
 	return failed(s, message.CodecError, err.Error())
@@ -160,12 +159,4 @@ func dead(s decision.Settlement, class message.ErrorClass, reason string) decisi
 func failed(s decision.Settlement, class message.ErrorClass, reason string) decision.Settlement {
 	s.Outcome = message.Outcome{State: message.Failed, Class: class, Reason: message.SafeText(reason, maxReason)}
 	return s
-}
-
-// oddities are contradictions that reject nothing in this family.
-func oddities(msg *message.Message) []string {
-	if msg.Family == message.Reference && msg.Declared != nil && *msg.Declared != len(msg.Records) {
-		return []string{fmt.Sprintf("record-count %d, found %d", *msg.Declared, len(msg.Records))}
-	}
-	return nil
 }
