@@ -25,6 +25,7 @@ type scenario struct {
 	late      map[int64]bool // ids that turn up in the middle of the run
 	watermark int64
 	disturbs  []disturbance
+	lenient   bool
 	options   pump.Options
 }
 
@@ -44,7 +45,7 @@ var everyDisturbance = []string{"restart", "replay", "replay", "skip", "late", "
 func drawScenario(t *rapid.T) scenario {
 	n := rapid.Int64Range(1, 25).Draw(t, "messages")
 	s := scenario{scripts: map[int64]script{}, late: map[int64]bool{},
-		watermark: rapid.Int64Range(0, n).Draw(t, "watermark"),
+		watermark: rapid.Int64Range(0, n).Draw(t, "watermark"), lenient: rapid.Bool().Draw(t, "lenient settle"),
 		options: pump.Options{Ahead: rapid.IntRange(1, 8).Draw(t, "ahead"),
 			AheadBytes: rapid.Int64Range(1, 60).Draw(t, "ahead bytes"), KeepRaw: true}}
 	for id := int64(1); id <= n; id++ {
@@ -153,6 +154,7 @@ func (l *life) stop(fenced bool) {
 
 func (s scenario) run(t *testing.T) string {
 	l := &life{model: newModel(s.watermark, map[int64]script{}), options: s.options, want: map[int64]row{}}
+	l.lenient = s.lenient
 	for id, script := range s.scripts {
 		l.scripts[id] = script
 		l.want[id] = expected(script)
@@ -254,7 +256,9 @@ func TestOrderFollowsTheLine(t *testing.T) {
 		s.disturbs, s.late = nil, map[int64]bool{}
 		var order []int64
 		synctest.Test(t, func(t *testing.T) {
-			r := start(t, newModel(int64(len(s.scripts)), s.scripts), s.options)
+			m := newModel(int64(len(s.scripts)), s.scripts)
+			m.lenient = s.lenient
+			r := start(t, m, s.options)
 			<-clock.System{}.NewTimer(time.Hour).C()
 			r.stop()
 			order = r.order

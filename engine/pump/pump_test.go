@@ -402,13 +402,97 @@ func TestBodiesReadAheadAreBounded(t *testing.T) {
 				m.commitTime = time.Minute
 				r := start(t, m, pump.Options{Ahead: tt.ahead, AheadBytes: tt.bytes})
 				after(30 * time.Second)
-				if m.decoded < 1 || m.decoded > tt.most {
-					t.Errorf("decoded %d before the first was decided, want 1 to %d", m.decoded, tt.most)
+				if n := m.decodes(); n < 1 || n > tt.most {
+					t.Errorf("decoded %d before the first was decided, want 1 to %d", n, tt.most)
 				}
 				after(time.Hour)
 				r.check(t, want)
 				r.stop()
 			})
+		})
+	}
+}
+
+func TestLargeBodyWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scripts := map[int64]script{}
+		for id := range int64(8) {
+			scripts[id+1] = script{fates: []fate{succeed}}
+		}
+		m := newModel(8, scripts)
+		m.bodySize, m.bodySizes = 1000, map[int64]int{5: 20_000}
+		m.commitTime = time.Minute
+		r := start(t, m, pump.Options{AheadBytes: 10_000})
+		after(30 * time.Second)
+		if n := m.decodes(); n != 4 {
+			t.Errorf("decoded %d before the first was decided, want the 4 before the large one", n)
+		}
+		after(time.Hour)
+		if len(m.order) != 8 {
+			t.Errorf("decided %v, want all 8", m.order)
+		}
+		r.stop()
+	})
+}
+
+// The count of failures is the one that the transaction reads: an operator may
+// have started the message afresh since it was read ahead.
+func TestAttemptsAreThoseOfTheTransaction(t *testing.T) {
+	for _, f := range []fate{ruleError, infra} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel(1, map[int64]script{1: {fates: []fate{f}}})
+			*m.rows[1] = row{State: message.Failed, Attempts: 3}
+			m.onClaim = func() { *m.rows[1] = row{State: message.Pending} }
+			r := start(t, m, pump.Options{})
+			after(100 * time.Millisecond)
+			if got := r.snapshot()[1]; got.State != message.Failed || got.Attempts != 1 {
+				t.Errorf("%s: %+v, want FAILED after 1 attempt", f, got)
+			}
+			r.stop()
+		})
+	}
+}
+
+func TestShutdownWhileTheJudgeWorksRollsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel(1, map[int64]script{1: {fates: []fate{succeed}}})
+		cancel := make(chan context.CancelFunc, 1)
+		m.onJudging = func() { (<-cancel)(); synctest.Wait() }
+		r := start(t, m, pump.Options{})
+		cancel <- r.cancel
+		if err := <-r.done; err != nil {
+			t.Errorf("Run = %v, want nil", err)
+		}
+		if m.calls["decide"] != 1 {
+			t.Errorf("decided %d times, want once", m.calls["decide"])
+		}
+		r.check(t, map[int64]row{1: {State: message.Pending}})
+	})
+}
+
+func TestStoreThatKeepsRefusingIsNotAskedInATightLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel(1, map[int64]script{1: {fates: []fate{succeed}, hiccups: slices.Repeat([]hiccup{moved}, 1_000)}})
+		r := start(t, m, pump.Options{})
+		after(10 * time.Second)
+		if n := m.calls["decide"]; n < 10 || n > 50 {
+			t.Errorf("asked %d times in 10 s, want about 4 a second", n)
+		}
+		r.stop()
+	})
+}
+
+// A retry must find its own identity, or it would be its own duplicate.
+func TestFailureBindsTheIdentity(t *testing.T) {
+	for f, want := range map[fate]string{infra: "id|1", ruleError: "id|1", judgePanic: "id|1", codecError: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel(1, map[int64]script{1: {fates: []fate{f}}})
+			r := start(t, m, pump.Options{})
+			after(100 * time.Millisecond)
+			if got := r.snapshot()[1]; got.identity != want || got.State != message.Failed {
+				t.Errorf("%s: %s with identity %q, want FAILED with %q", f, got.State, got.identity, want)
+			}
+			r.stop()
 		})
 	}
 }
@@ -466,4 +550,3 @@ func TestShadowOwesNoMark(t *testing.T) {
 		r.stop()
 	})
 }
-
