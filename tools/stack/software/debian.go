@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +84,27 @@ func (f Finder) unpack(ctx context.Context, names []string) error {
 	}
 	// dpkg-deb -x gives the folder the mode of the package's root entry; the
 	// servers' account has to get in.
-	return os.Chmod(f.unpacked(), 0o755)
+	return errors.Join(os.Chmod(f.unpacked(), 0o755), relink(f.unpacked()))
+}
+
+// relink turns absolute symbolic links of unpacked packages into links below
+// root, where what they mean has been unpacked too: Maven's configuration is
+// reached by such links.
+func relink(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type()&fs.ModeSymlink == 0 {
+			return err
+		}
+		target, err := os.Readlink(path)
+		if err != nil || !filepath.IsAbs(target) || strings.HasPrefix(target, root) {
+			return err
+		}
+		below := filepath.Join(root, target)
+		if _, err := os.Lstat(below); err != nil {
+			return nil //nolint:nilerr // it points at something that the machine has
+		}
+		return errors.Join(os.Remove(path), os.Symlink(below, path))
+	})
 }
 
 // missingPackages asks apt what an installation would bring: lines of the form
