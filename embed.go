@@ -7,5 +7,5 @@ import "embed"
 // Files are the shipped rule set (handlers.lua, rules), catalogue (schemas) and
 // migrations. A directory of the configuration can take the place of the rule set.
 //
-//go:embed schemas/*.yaml
+//go:embed handlers.lua rules/*.lua rules/lib/*.lua schemas/*.yaml
 var Files embed.FS
