@@ -68,8 +68,13 @@ func trim(t *lua.LTable, n int) {
 	}
 }
 
+// newTable charges for the table it is given. It makes an empty one itself, with
+// room for a few entries: the machine's own would take 2 KB for its first field.
 func (m *machine) newTable(l *lua.LState) int {
 	m.meter.charge(l, tableCost)
+	if l.GetTop() == 0 {
+		l.Push(l.CreateTable(4, 4))
+	}
 	return 1
 }
 

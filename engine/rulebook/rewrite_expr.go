@@ -22,6 +22,9 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 		e.Object, e.Key = r.expr(e.Object), r.expr(e.Key)
 	case *ast.TableExpr:
 		r.table(e)
+		if len(e.Fields) == 0 {
+			return call(e, opNew)
+		}
 		return call(e, opNew, e)
 	case *ast.FuncCallExpr:
 		r.call(e)
