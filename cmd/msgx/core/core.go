@@ -71,7 +71,7 @@ func LoadCatalogue(c *config.Config) (*catalogue.Catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("msgx.codec.site-file: %w", err)
 	}
-	return schemas.LoadWithSite(site)
+	return schemas.LoadSite(site)
 }
 
 // LoadRules loads the rule set of the configuration.

@@ -23,6 +23,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -32,7 +34,6 @@ import (
 	"msgx/cmd/msgx/core"
 	"msgx/engine/api"
 	"msgx/engine/clock"
-	"msgx/engine/event"
 	"msgx/engine/lease"
 	"msgx/engine/mailbox"
 	"msgx/engine/outbox/kafka"
@@ -55,7 +56,7 @@ type Daemon struct {
 
 // servers are the connections to what is not ours.
 type servers struct {
-	mailbox *mailbox.Mailbox
+	mailbox atomic.Pointer[mailbox.Mailbox] // nil until it was reached once
 	admin   *kafka.Admin
 	msg     *kafka.Publisher
 	schd    *kafka.Publisher
@@ -102,11 +103,15 @@ func Holder(c *config.Config) string {
 
 // OpenStore prepares for our own database; nothing is connected yet.
 func OpenStore(ctx context.Context, c *config.Config, mind *core.Core) (*store.Store, error) {
-	bound := c.Lease.Duration * 2 / 5 // below the lease, so that a frozen session cannot block a takeover
+	bound := sessionBound(c)
 	return store.Open(ctx, store.Config{
 		URL: c.Postgres.URL, MaxConns: int32(c.Postgres.MaxConns), StatementTimeout: bound, IdleInTxTimeout: bound,
 	}, mind.Catalogue, c.Airport.Location)
 }
+
+// sessionBound is how long a statement, or a transaction left idle, may last:
+// below the lease, so that a frozen session cannot block a takeover.
+func sessionBound(c *config.Config) time.Duration { return c.Lease.Duration * 2 / 5 }
 
 // MailboxConfig is the mailbox as the configuration names it.
 func MailboxConfig(c *config.Config) mailbox.Config {
@@ -175,8 +180,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 func (d *Daemon) close() {
 	d.servers.msg.Close()
 	d.servers.schd.Close()
-	if d.servers.mailbox != nil {
-		_ = d.servers.mailbox.Close()
+	if m := d.servers.mailbox.Load(); m != nil {
+		_ = m.Close()
 	}
 	d.store.Close()
 }
@@ -191,6 +196,3 @@ type registries struct {
 func newRegistries() *registries {
 	return &registries{process: prometheus.NewRegistry(), leading: &swap{}}
 }
-
-// targets are the two targets of delivery.
-var targets = []event.Target{event.Msg, event.Schd}

@@ -86,7 +86,10 @@ func (d *Daemon) enter(ctx context.Context, writer *store.Writer) error {
 
 // stages builds the stages, each waking the next.
 func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry) (map[string]func(context.Context) error, error) {
-	marks := d.newBackfill(writer, registry)
+	marks, err := d.newBackfill(writer, registry)
+	if err != nil {
+		return nil, err
+	}
 	msg, err := d.newDispatcher(event.Msg, d.servers.msg, writer, registry)
 	if err != nil {
 		return nil, err
@@ -96,7 +99,7 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry) (ma
 		return nil, err
 	}
 	decide := d.newPump(writer, registry, marks.Poke, msg.Poke)
-	read, err := d.newInbox(writer, registry, decide.Poke)
+	read, err := d.newInbox(writer, registry)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +115,31 @@ func (d *Daemon) newPump(writer *store.Writer, registry *prometheus.Registry, wa
 		kinds = append(kinds, k.Name)
 	}
 	return pump.New(pump.Parts{
-		Line: d.store, Writer: writer, Mailbox: d.servers.mailbox, Decoder: d.core.Codec, Judge: d.core.Judge,
+		Line: d.store, Writer: writer, Mailbox: d.servers.mailbox.Load(), Decoder: d.core.Codec, Judge: d.core.Judge,
 		Clock: d.clock, Log: d.log, Metrics: registry,
 	}, pump.Options{
 		Retry: d.core.Retry, Poll: d.config.Pipeline.PollInterval, KeepRaw: d.config.Replay.KeepRaw,
 		IdentityMemory: d.config.Identity.Memory, Kinds: kinds, WakeBackfill: wakeBackfill, WakeOutbox: wakeOutbox,
 	})
+}
+
+func (d *Daemon) newInbox(writer *store.Writer, registry *prometheus.Registry) (*inbox.Inbox, error) {
+	p := d.config.Pipeline
+	return inbox.New(inbox.Needs{
+		Mailbox: d.servers.mailbox.Load(), Store: d.store, Writer: writer, Clock: d.clock, Log: d.log, Registry: registry,
+	}, inbox.Options{
+		PollInterval: p.PollInterval, ClaimBatch: p.ClaimBatch, MaxCommitDelay: p.MaxCommitDelay,
+		IDStride: p.IDStride, Cutover: p.CutoverWatermark, LateWindow: p.LateWindow,
+	})
+}
+
+func (d *Daemon) newBackfill(writer *store.Writer, registry *prometheus.Registry) (*backfill.Backfill, error) {
+	o := backfill.Defaults()
+	o.Batch, o.Policy.R = d.config.Pipeline.BackfillBatch, d.config.Pipeline.R
+	o.HoldLimit = sessionBound(d.config)
+	return backfill.New(backfill.Needs{
+		Mailbox: d.servers.mailbox.Load(), Store: d.store, Writer: writer, Clock: d.clock, Log: d.log, Registry: registry,
+	}, o)
 }
 
 // writing is what a dispatcher needs of the store: reading as anybody,
@@ -137,7 +159,10 @@ func (d *Daemon) newDispatcher(target event.Target, publisher *kafka.Publisher, 
 	}
 	return outbox.New(o, outbox.Needs{
 		Store: writing{d.store, writer}, Control: d.store, Publisher: publisher, Held: d.lease.Held,
-		Backlog: func(ctx context.Context) (int64, time.Time, error) { return d.store.Unsent(ctx, target) },
-		Clock:   d.clock, Log: d.log, Registry: registry,
+		Backlog: func(ctx context.Context) (int64, time.Time, error) {
+			counts, err := d.store.Counts(ctx)
+			return counts.Unsent[target], counts.OldestUnsent[target], err
+		},
+		Clock: d.clock, Log: d.log, Registry: registry,
 	})
 }

@@ -20,8 +20,11 @@ func (d *Daemon) awaitServers(ctx context.Context) error {
 	if err := d.await(ctx, "postgres", d.store.Check); err != nil {
 		return err
 	}
-	return d.await(ctx, "mailbox", func(ctx context.Context) (err error) {
-		d.servers.mailbox, err = mailbox.Open(ctx, MailboxConfig(d.config))
+	return d.await(ctx, "mailbox", func(ctx context.Context) error {
+		m, err := mailbox.Open(ctx, MailboxConfig(d.config))
+		if err == nil {
+			d.servers.mailbox.Store(m)
+		}
 		return err
 	})
 }
@@ -58,10 +61,11 @@ func (d *Daemon) checks() []api.Check {
 	return []api.Check{
 		{Name: "postgres", Probe: d.store.Check},
 		{Name: "mailbox", Probe: func(ctx context.Context) error {
-			if d.servers.mailbox == nil {
+			m := d.servers.mailbox.Load()
+			if m == nil {
 				return errors.New("not reached yet")
 			}
-			return d.servers.mailbox.Check(ctx)
+			return m.Check(ctx)
 		}},
 		{Name: "kafka", Probe: func(ctx context.Context) error {
 			problems, err := d.servers.admin.Check(ctx, Topics(d.config))
