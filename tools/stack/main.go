@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"msgx/tools/stack/shared"
 	"msgx/tools/stack/software"
@@ -26,6 +24,8 @@ const usage = `usage: go run ./tools/stack COMMAND
   env              print the addresses as shell assignments
   run -- CMD...    start what does not run, run CMD with the addresses in its
                    environment, stop what was started; exit with CMD's status
+  compiler         install a C compiler if there is none and we may
+  race             print -race if there is a C compiler, which go test needs for it
 
 servers: postgres mariadb kafka (all of them by default)
 folder:  MSGX_STACK_DIR, else msgx-stack-UID in the temporary folder
@@ -68,6 +68,12 @@ func dispatch(args []string) (int, error) {
 		return status(stack)
 	case "env":
 		err = printEnv(stack)
+	case "compiler":
+		compiler(ctx, stack)
+	case "race":
+		if software.HasCompiler() {
+			fmt.Println("-race")
+		}
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		return 2, fmt.Errorf("unknown command %q", command)
@@ -154,88 +160,10 @@ func printEnv(stack *shared.Stack) error {
 	return nil
 }
 
-// runCommand runs CMD between an Up and a Release. Signals go to CMD, which
-// decides when to end; the stack is released whatever happened to it.
-func runCommand(stack *shared.Stack, args []string) (int, error) {
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
+// compiler does what it can: without a C compiler tests run all the same, only
+// without the race detector.
+func compiler(ctx context.Context, stack *shared.Stack) {
+	if err := (software.Finder{Dir: stack.Dir, Say: stack.Say}).EnsureCompiler(ctx); err != nil {
+		stack.Say("%v: tests run WITHOUT the race detector", err)
 	}
-	if len(args) == 0 {
-		return 2, errors.New("run: found no command, expected: run -- CMD...")
-	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	release, err := stack.Use(ctx)
-	if err != nil {
-		return 1, err
-	}
-	code, err := startAndRun(ctx, stack, args, signals)
-	release()
-	bounded, stop := context.WithTimeout(context.Background(), time.Minute)
-	defer stop()
-	if errRelease := stack.Release(bounded); errRelease != nil {
-		return max(code, 1), errors.Join(err, errRelease)
-	}
-	return code, err
-}
-
-func startAndRun(ctx context.Context, stack *shared.Stack, args []string, signals <-chan os.Signal) (int, error) {
-	type started struct {
-		state shared.State
-		err   error
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ready := make(chan started, 1)
-	go func() {
-		state, err := stack.Up(ctx, false, shared.All...)
-		ready <- started{state, err}
-	}()
-	var up started
-	select {
-	case up = <-ready:
-	case <-signals:
-		cancel()
-		<-ready
-		return 130, errors.New("interrupted while starting")
-	}
-	if up.err != nil {
-		return 1, up.err
-	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), up.state.Environment()...)
-	if err := cmd.Start(); err != nil {
-		return 127, err
-	}
-	return wait(cmd, signals)
-}
-
-// wait passes signals on until the command ends.
-func wait(cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	for {
-		select {
-		case sig := <-signals:
-			// A terminal sends its Ctrl-C to the command as well; a second one is
-			// what a user in a hurry would send, so commands cope with it.
-			_ = cmd.Process.Signal(sig)
-		case err := <-done:
-			var exit *exec.ExitError
-			if err == nil || errors.As(err, &exit) {
-				return exitCode(cmd.ProcessState), nil
-			}
-			return 1, err
-		}
-	}
-}
-
-func exitCode(state *os.ProcessState) int {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return state.ExitCode()
 }

@@ -40,12 +40,17 @@ type Addresses struct {
 // patience bounds starting the stack; installing what is missing is part of it.
 const patience = 5 * time.Minute
 
-var (
-	useOnce sync.Once
-	useErr  error
-	// inUse keeps the stack from being taken down as long as this process lives.
-	inUse func()
-)
+// use keeps the stack from being taken down as long as this process lives: the
+// returned values, and with them the open lock, stay reachable.
+var use = sync.OnceValues(func() (release func(), err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	stack, err := shared.Open()
+	if err != nil {
+		return nil, err
+	}
+	return stack.Use(ctx)
+})
 
 // up makes sure that the servers run and returns the state of the stack.
 func up(t testing.TB, kinds ...software.Kind) shared.State {
@@ -58,9 +63,8 @@ func up(t testing.TB, kinds ...software.Kind) shared.State {
 		t.Fatalf("development stack: %v", err)
 	}
 	stack.Say = t.Logf
-	useOnce.Do(func() { inUse, useErr = stack.Use(ctx) })
-	if useErr != nil {
-		t.Fatalf("development stack: %v", useErr)
+	if _, err := use(); err != nil {
+		t.Fatalf("development stack: %v", err)
 	}
 	state, err := stack.Up(ctx, false, kinds...)
 	if err != nil {

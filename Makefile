@@ -1,0 +1,84 @@
+# msgx: "make help" lists what can be made.
+#
+# Everything that needs servers goes through tools/stack, which starts a private
+# PostgreSQL, MariaDB and Apache Kafka on loopback, installing what is missing,
+# and stops what it started. Programs are built first and then run, rather than
+# with "go run", which does not pass on a SIGTERM.
+
+GO    ?= go
+# Packages tested side by side. Every one of them talks to the same three
+# servers, so more than two only makes them wait for each other.
+P     ?= 2
+# Packages to test: make test PKG=./engine/store
+PKG   ?= ./...
+# Further arguments for the program being run: make demo ARGS=--once
+ARGS  ?=
+
+LINT  := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
+STACK := bin/stack
+
+.DEFAULT_GOAL := help
+
+## help: list the targets
+.PHONY: help
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## demo: an airport day before your eyes; ARGS=--once ends by itself and checks everything
+.PHONY: demo
+demo: build
+	$(STACK) run -- bin/msgx demo $(ARGS)
+
+## build: bin/msgx, the daemon and its command line, and bin/stack, the development servers
+.PHONY: build
+build: bin/stack
+	$(GO) build -o bin/msgx ./cmd/msgx
+
+.PHONY: bin/stack
+bin/stack:
+	$(GO) build -o bin/stack ./tools/stack
+
+## test: vet and test everything on real servers, with the race detector; PKG=./engine/store for less
+.PHONY: test
+test: bin/stack
+	$(STACK) compiler
+	$(GO) vet $(PKG)
+	$(STACK) run -- $(GO) test $$($(STACK) race) -shuffle=on -count=1 -timeout 20m -p $(P) $(PKG)
+
+## cover: test coverage by package and function, in bin/cover.html
+.PHONY: cover
+cover: bin/stack
+	$(STACK) run -- $(GO) test -count=1 -timeout 20m -p $(P) -coverpkg=./... -coverprofile=bin/cover.out $(PKG)
+	$(GO) tool cover -func=bin/cover.out | tail -1
+	$(GO) tool cover -html=bin/cover.out -o bin/cover.html
+
+## lint: the linters of .golangci.yml, in the version that tools/lint/go.mod pins
+.PHONY: lint
+lint:
+	$(LINT) run $(ARGS)
+
+## bench: messages per second against the floor of the same statements without us
+.PHONY: bench
+bench: bin/stack
+	$(GO) build -o bin/bench ./tools/bench
+	$(STACK) run -- bin/bench $(ARGS)
+
+## generate: everything that is derived from the catalogue
+.PHONY: generate
+generate:
+	$(GO) generate ./...
+
+## stack-up: start the development servers, to stay; ARGS="postgres mariadb" for some of them
+.PHONY: stack-up
+stack-up: bin/stack
+	$(STACK) up $(ARGS)
+
+## stack-down: stop the development servers and remove their data; ARGS=--force even if they are in use
+.PHONY: stack-down
+stack-down: bin/stack
+	$(STACK) down $(ARGS)
+
+## clean: remove what was built
+.PHONY: clean
+clean:
+	rm -rf bin
