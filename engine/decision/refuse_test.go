@@ -115,4 +115,3 @@ func TestApplyOperationDayConflict(t *testing.T) {
 		}
 	}
 }
-
