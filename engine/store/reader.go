@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -53,12 +52,5 @@ type FlightChange struct {
 
 // FlightHistory lists the versions of a flight, the newest first.
 func (s *Store) FlightHistory(ctx context.Context, id flight.ID, limit int) ([]FlightChange, error) {
-	return list(ctx, s, fmt.Sprintf("read the history of flight %d", id), sqlFlightHistory, func(row pgx.CollectableRow) (c FlightChange, err error) {
-		var changed string
-		if err := row.Scan(&c.FLID, &c.Version, &c.MsgID, &c.Kind, &c.Op, &c.Ruleset, &c.Script, &c.At, &changed); err != nil {
-			return c, err
-		}
-		c.At = c.At.UTC()
-		return c, json.Unmarshal([]byte(changed), &c.Changed)
-	}, int64(id), limit)
+	return list(ctx, s, fmt.Sprintf("read the history of flight %d", id), sqlFlightHistory, scanChange, int64(id), limit)
 }

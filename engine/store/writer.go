@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,9 @@ func (w *Writer) fence(b *pgx.Batch) *bool {
 
 // inTx runs a fenced transaction. What first queues travels with the fence, in the
 // first round trip; fn sees its results and queues the rest with Finally.
+//
+// All that is written this way may be written again without harm, so a reply to
+// COMMIT that is lost is reported as the server being away: the caller repeats.
 func (w *Writer) inTx(ctx context.Context, op string, first func(*pgx.Batch), fn func(*Tx) error) error {
 	err := w.store.InTx(ctx, func(tx *Tx) error {
 		var b pgx.Batch
@@ -53,6 +57,9 @@ func (w *Writer) inTx(ctx context.Context, op string, first func(*pgx.Batch), fn
 		}
 		return fn(tx)
 	})
+	if errors.Is(err, fault.ErrCommitInDoubt) {
+		return fmt.Errorf("store: %s: %w: %v", op, fault.ErrUnavailable, err)
+	}
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", op, err)
 	}
