@@ -137,7 +137,7 @@ func (f *formatter) value(field *catalogue.Field, text string) string {
 }
 
 // plain is what YAML takes as it stands, in a flow mapping too.
-var plain = regexp.MustCompile(`^[\p{L}\p{N}+./][\p{L}\p{N}+./_()\- ]*$`)
+var plain = regexp.MustCompile(`^(-?\p{N}|[\p{L}+./])[\p{L}\p{N}+./_()\- ]*$`)
 
 // quote writes a text so that ParseState reads the same text back.
 func quote(text string) string {
