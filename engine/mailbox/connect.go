@@ -50,10 +50,9 @@ func newConnector(c Config) (*connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mailbox: data source: %w", err)
 	}
-	// A lock is given up before the call is, so that the server says which it was.
-	lockWait := max(1, int64(c.WriteTimeout/time.Second)/2)
 	return &connector{Connector: base, session: []string{
-		fmt.Sprintf("SET SESSION autocommit = 1, time_zone = '+00:00', innodb_lock_wait_timeout = %d", lockWait),
+		// A row that somebody has locked is given up long before the call is, so that the others get their turn.
+		"SET SESSION autocommit = 1, time_zone = '+00:00', innodb_lock_wait_timeout = 1",
 		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 		// MySQL 8 caches AUTO_INCREMENT of information_schema for a day; MariaDB does not, and has no such variable.
 		"SET SESSION information_schema_stats_expiry = 0",

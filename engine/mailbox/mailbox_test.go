@@ -311,3 +311,27 @@ func TestReadOnlyIsUnavailable(t *testing.T) {
 		t.Errorf("wrong password: %v, want it to be unavailable", err)
 	}
 }
+
+func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	server := stacktest.PrivateMariaDB(t)
+	c := config(server.URL)
+	c.ReadTimeout, c.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+	m := open(t, c)
+	put(t, owner(t, server.URL), 1, "<a/>")
+	server.Freeze()
+	if _, err := m.MarkAll(t.Context(), []int64{1}, time.Now()); !errors.Is(err, fault.ErrUnavailable) {
+		t.Errorf("mark on a frozen server: %v, want it to be unavailable", err)
+	}
+	if _, err := m.After(t.Context(), 0, 1); !errors.Is(err, fault.ErrUnavailable) {
+		t.Errorf("read on a frozen server: %v, want it to be unavailable", err)
+	}
+	server.Thaw()
+	server.Kill()
+	if _, err := m.After(t.Context(), 0, 1); !errors.Is(err, fault.ErrUnavailable) {
+		t.Errorf("read on a killed server: %v, want it to be unavailable", err)
+	}
+	server.Start()
+	if rows, err := m.After(t.Context(), 0, 1); err != nil || len(rows) != 1 {
+		t.Errorf("read when it is back: %v, %v", rows, err)
+	}
+}

@@ -162,9 +162,7 @@ func waitForUpdate(t *testing.T, db *sql.DB) {
 
 func TestALockThatIsHeldIsNotAnUnavailableServer(t *testing.T) {
 	dsn := stacktest.Mailbox(t)
-	c := config(dsn)
-	c.WriteTimeout = 4 * time.Second
-	m, db := open(t, c), owner(t, dsn)
+	m, db := open(t, config(dsn)), owner(t, dsn)
 	put(t, db, 1, "<a/>")
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
