@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -104,9 +105,9 @@ func (b *table) find(e event.Event) *row {
 	return nil
 }
 
-func (b *table) ConfirmEvents(_ context.Context, sent []event.Delivery, at time.Time) error {
+func (b *table) ConfirmEvents(ctx context.Context, sent []event.Delivery, at time.Time) error {
 	b.confirms++
-	if err := b.failing("confirm"); err != nil {
+	if err := errors.Join(ctx.Err(), b.failing("confirm")); err != nil {
 		return err
 	}
 	for _, d := range sent {

@@ -34,7 +34,7 @@ func (l *timeline) add(t time.Time, offset, percent int, subtype string, payload
 		at = l.last.Add(time.Duration(5+l.d.rng.IntN(40)) * time.Second)
 	}
 	l.last = at
-	if l.f.away(at) {
+	if l.f.away(at) && !l.d.chance(3) { // a straggler now and then
 		return
 	}
 	op := l.d.flop(l.f, at, subtype, payload)

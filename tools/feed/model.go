@@ -1,6 +1,11 @@
 package feed
 
-import "msgx/engine/message"
+import (
+	"maps"
+	"slices"
+
+	"msgx/engine/message"
+)
 
 // model knows as much of every flight as decides about outcomes.
 type model struct {
@@ -31,6 +36,7 @@ type touch struct {
 	verb   verb
 	flid   int64
 	master int64
+	leaves bool // MAID is there and empty
 	plan   *flight
 }
 
@@ -76,7 +82,7 @@ func (m *model) schedule(t touch, k *known) {
 		m.flights[t.flid] = &known{active: true, master: t.master, plan: t.plan}
 	case !k.active: // starts blank
 		k.active, k.master = true, t.master
-	case t.master != 0:
+	case t.master != 0 || t.leaves:
 		k.master = t.master
 	}
 }
@@ -91,10 +97,10 @@ func (m *model) drop(flid int64, k *known) {
 	if k.master != 0 {
 		return
 	}
-	for _, child := range k.plan.children {
-		if c := m.flights[child.flid]; c != nil && c.active && c.master == flid {
+	for _, child := range slices.Sorted(maps.Keys(m.flights)) {
+		if c := m.flights[child]; c.active && c.master == flid {
 			c.active = false
-			m.deleted = append(m.deleted, child.flid)
+			m.deleted = append(m.deleted, child)
 		}
 	}
 }

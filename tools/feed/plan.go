@@ -25,6 +25,7 @@ type flight struct {
 	master   *flight
 	children []*flight
 	turn     *flight // the other half of the turnaround
+	left     bool    // it was a code share and is none any more
 	late     bool    // not in the morning schedule
 	gone     []span  // when it is deleted
 }

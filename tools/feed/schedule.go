@@ -58,7 +58,7 @@ func (d *day) addition(at time.Time, f *flight) operation {
 }
 
 func (f *flight) touch(v verb) touch {
-	t := touch{verb: v, flid: f.flid, plan: f}
+	t := touch{verb: v, flid: f.flid, plan: f, leaves: f.left}
 	if f.master != nil {
 		t.master = f.master.flid
 	}
@@ -77,6 +77,9 @@ func (d *day) planned(f *flight) string {
 	b.WriteString(el("TRML", f.terminal) + el("MAXP", number(f.seats)))
 	if f.master != nil {
 		b.WriteString(el("CSOP", f.master.carrier) + el("CSFT", f.master.number) + el("MAID", fmt.Sprint(f.master.flid)))
+	}
+	if f.left {
+		b.WriteString("<CSOP/><CSFT/><MAID></MAID>")
 	}
 	if d.chance(30) {
 		b.WriteString(el("PHAG", pick(d.rng, agents)) + el("FHAG", pick(d.rng, agents)))
@@ -162,8 +165,9 @@ func (d *day) flidOf(f *flight) string {
 	return el("FLID", fmt.Sprint(f.flid))
 }
 
-// secondSchedule is the afternoon's: some flights as they are, and some of the
-// deleted, which come back with half of their code shares.
+// secondSchedule is the afternoon's: some flights as they are, code shares that
+// move to another flight or end among them, and some of the deleted, which come back
+// with half of their code shares.
 func (d *day) secondSchedule() operation {
 	at := d.at(14, 0)
 	var carried []*flight
@@ -175,6 +179,8 @@ func (d *day) secondSchedule() operation {
 			carried, back[f] = append(carried, f), true
 		case f.away(at) && f.master != nil && back[f.master] && d.chance(50):
 			carried, back[f] = append(carried, f), true
+		case !f.away(at) && f.master != nil && d.chance(20):
+			carried = append(carried, d.regrouped(f))
 		case !f.away(at) && d.chance(6):
 			carried = append(carried, f)
 		}
@@ -187,6 +193,16 @@ func (d *day) secondSchedule() operation {
 		}
 	}
 	return d.download(at, carried)
+}
+
+// regrouped is a code share as it is from now on: under another master, or on its own.
+func (d *day) regrouped(f *flight) *flight {
+	after := *f
+	after.master, after.left = nil, true
+	if other := pick(d.rng, d.flights); d.chance(60) && other.master == nil && !other.late {
+		after.master, after.left = other, false
+	}
+	return &after
 }
 
 // ignoredKinds are messages that belong to others.
