@@ -144,6 +144,9 @@ func (d *database) Advance(_ context.Context, step watermark.Step, at time.Time)
 	if d.writeErr != nil {
 		return 0, d.writeErr
 	}
+	if step.Cursor.Watermark < d.cursor.Watermark {
+		return 0, fmt.Errorf("advance: %w", fault.ErrMoved)
+	}
 	enqueued := 0
 	for _, row := range step.Enqueue {
 		if !slices.Contains(d.enqueued, row.MsgID) {
@@ -352,6 +355,34 @@ func TestADatabaseThatIsAwayOrLosesItsReply(t *testing.T) {
 		b.mailbox.put(3)
 		b.pass(time.Minute)
 		b.store.check(b.T, "after the lost reply", 1, 2, 3)
+		b.ends(stop, nil)
+	})
+}
+
+func TestACursorThatSomebodyMovedIsReadAgain(t *testing.T) {
+	in(t, func(b *bench) {
+		b.mailbox.put(1)
+		stop := b.start()
+		b.store.set(func(d *database) { d.cursor = &watermark.Cursor{Watermark: 5} })
+		b.mailbox.put(2, 6)
+		b.pass(time.Minute)
+		b.store.check(b.T, "goes on from where it is", 1, 6)
+		b.ends(stop, nil)
+	})
+}
+
+// Our database keeps microseconds: what it cuts off must not make a hole older.
+func TestAHoleIsNotAgedEarlyByRounding(t *testing.T) {
+	in(t, func(b *bench) {
+		b.options.MaxCommitDelay = 10*time.Second + 500*time.Nanosecond
+		b.mailbox.put(1, 3)
+		b.pass(999 * time.Nanosecond)
+		b.ends(b.start(), nil)
+		stop := b.start()
+		b.pass(10*time.Second + time.Nanosecond)
+		b.store.check(b.T, "at the age of 10 s", 1)
+		b.pass(time.Second)
+		b.store.check(b.T, "at the age of 11 s", 1, 3)
 		b.ends(stop, nil)
 	})
 }
