@@ -1,12 +1,12 @@
 // Package msgx holds the rule set that the binary carries inside, so that one
-// file is a complete installation. The catalogue and the migrations are carried by
-// the packages that read them.
+// file is a complete installation. The catalogue, the migrations and the corpus are carried
+// by the packages that read them.
 package msgx
 
 import "embed"
 
-// Rules is the shipped rule set: handlers.lua and the scripts of rules. A directory
-// named in the configuration takes its place.
+// Files are the shipped rule set: handlers.lua and the scripts and libraries of
+// rules. A directory named in the configuration takes its place.
 //
-//go:embed handlers.lua rules
-var Rules embed.FS
+//go:embed handlers.lua rules/*.lua rules/lib/*.lua
+var Files embed.FS

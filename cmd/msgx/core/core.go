@@ -88,7 +88,7 @@ func LoadRules(c *config.Config, cat *catalogue.Catalogue) (*rulebook.Rulebook, 
 // RulesFS is where the rule set comes from.
 func RulesFS(c *config.Config) fs.FS {
 	if c.Rules.Dir == "" {
-		return msgx.Rules
+		return msgx.Files
 	}
 	return os.DirFS(c.Rules.Dir)
 }
