@@ -3,7 +3,8 @@ package demo
 import (
 	"context"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -80,7 +81,7 @@ func (a *accountant) outcomes(ctx context.Context) error {
 	if _, err := pgx.ForEachRow(rows, []any{&id, &o.State, &o.Class, &o.Reason}, func() error { found[id] = o; return nil }); err != nil {
 		return err
 	}
-	a.report.outcomes = found
+	a.report.outcomes = maps.Clone(found)
 	var faults []string
 	for _, m := range a.report.messages {
 		msgID := a.report.inserted.IDs[m.Seq]
@@ -92,7 +93,7 @@ func (a *accountant) outcomes(ctx context.Context) error {
 		}
 		delete(found, msgID)
 	}
-	for msgID := range found {
+	for _, msgID := range slices.Sorted(maps.Keys(found)) {
 		faults = append(faults, fmt.Sprintf("message %d was never sent", msgID))
 	}
 	a.report.add("every message has the outcome it had to have", fmt.Sprintf("%d messages", len(a.report.messages)), faults)
@@ -168,7 +169,7 @@ func (r *Report) String() string {
 		key := string(o.State) + "\t" + string(o.Class)
 		counts[key]++
 	}
-	for _, key := range sortedKeys(counts) {
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "  %s\t%d\n", key, counts[key])
 	}
 	_ = w.Flush()
@@ -193,13 +194,4 @@ func (r *Report) String() string {
 		b.WriteString("\nNot everything is accounted for.\n")
 	}
 	return b.String()
-}
-
-func sortedKeys(m map[string]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

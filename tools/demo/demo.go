@@ -89,6 +89,7 @@ func (p *place) live(ctx context.Context, o Options, c *config.Config, d *daemon
 func (p *place) day(ctx context.Context, o Options, c *config.Config, ended chan error) (*Report, error) {
 	messages, err := feed.Generate(feed.Options{
 		Seed: o.Seed, Date: time.Now().In(c.Airport.Location), Zone: c.Airport.Location, Flights: o.Flights, Operations: o.Operations,
+		Holding: 1, // one message that holds the head through all its retries is enough to see it
 	})
 	if err != nil {
 		return nil, err
@@ -120,8 +121,8 @@ func (p *place) day(ctx context.Context, o Options, c *config.Config, ended chan
 	return report, err
 }
 
-// trouble is a log handler that shows errors of the daemon, but not the dead
-// messages that are part of the day.
+// trouble is a log handler that shows what goes wrong with the daemon, but not
+// the dead messages and the holes that are part of the day.
 type trouble struct{ out io.Writer }
 
 func (t *trouble) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
@@ -129,7 +130,7 @@ func (t *trouble) Enabled(_ context.Context, level slog.Level) bool { return lev
 func (t *trouble) Handle(_ context.Context, r slog.Record) error {
 	about := false
 	r.Attrs(func(a slog.Attr) bool {
-		about = about || a.Key == "msg_id"
+		about = about || a.Key == "msg_id" || a.Key == "first_id"
 		return true
 	})
 	if about {
