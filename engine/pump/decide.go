@@ -93,7 +93,7 @@ func (p *Pump) decide(ctx context.Context, it item, claim decision.Claim, starte
 	}
 	// The transaction was rolled back, so nothing of the message is stored:
 	// the statement that records the failure binds the identity too.
-	failure := decision.Settlement{Identity: claim.Identity, Kind: it.msg.Kind,
+	failure := decision.Settlement{Identity: claim.Identity, Kind: it.msg.Kind, Ruleset: settled.Ruleset, Script: settled.Script,
 		Outcome: message.Outcome{State: message.Failed, Class: message.Infra, Reason: err.Error()}}
 	return p.settle(ctx, p.complete(failure, it, head, started))
 }
