@@ -40,7 +40,7 @@ func (b *Backfill) round(ctx context.Context) (rest, error) {
 	settled := b.report(paid)
 	if paid.away != nil {
 		b.metrics.mailboxUp.Set(0)
-		return rest{length: b.mailbox.failed(paid.away, b.o.Waits)}, nil
+		return rest{length: b.mailbox.failed(paid.away, b.o.Waits)}, nil //nolint:nilerr // what it means for the rows is stored; here it is waited for
 	}
 	if len(paid.outcomes) > 0 {
 		b.metrics.mailboxUp.Set(1)
