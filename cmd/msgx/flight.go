@@ -113,7 +113,7 @@ func printFlight(cmd *cobra.Command, g *globals, db *opened, s *flight.State, ch
 	for _, h := range changes {
 		fmt.Fprintf(&b, "version %-4d %s  %s  message %d %s by %s\n", h.Version, h.At.In(c.Airport.Location).Format("2006-01-02 15:04:05"), h.Op, h.MsgID, h.Kind, h.Script)
 		for _, f := range h.Changed {
-			fmt.Fprintf(&b, "    %-10s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
+			fmt.Fprintf(&b, "    %-13s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
 		}
 	}
 	_, err = fmt.Fprint(cmd.OutOrStdout(), b.String())

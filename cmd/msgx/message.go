@@ -123,7 +123,7 @@ func recordText(r store.Record, zone *time.Location) string {
 	for _, h := range r.Changes {
 		fmt.Fprintf(&b, "\n%s  %s to version %d\n", h.FLID, h.Op, h.Version)
 		for _, f := range h.Changed {
-			fmt.Fprintf(&b, "    %-10s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
+			fmt.Fprintf(&b, "    %-13s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
 		}
 	}
 	return b.String()

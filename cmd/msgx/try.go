@@ -209,7 +209,7 @@ func (m *triedMessage) appendText(b *strings.Builder) {
 	for _, c := range m.Changes {
 		fmt.Fprintf(b, "     %s  %s to version %d\n", c.FLID, c.Op, c.Version)
 		for _, f := range c.Changed {
-			fmt.Fprintf(b, "         %-10s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
+			fmt.Fprintf(b, "         %-13s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
 		}
 	}
 	for _, r := range m.Refs {
