@@ -167,7 +167,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.api.Run(ctx) })
 	group.Go(func() error {
-		if err := d.awaitServers(ctx); err != nil || ctx.Err() != nil {
+		err := d.awaitServers(ctx)
+		if errors.Is(err, context.Canceled) {
+			return nil // asked to stop while waiting
+		}
+		if err != nil {
 			return err
 		}
 		return d.lease.Run(ctx, d.lead)

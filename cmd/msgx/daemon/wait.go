@@ -29,28 +29,28 @@ func (d *Daemon) awaitServers(ctx context.Context) error {
 	})
 }
 
-// await tries until the server is there. It logs once when the server is
-// missed and once when it has come.
+// await tries until the server is there or ctx ends. It logs once when the
+// server is missed and once when it has come.
 func (d *Daemon) await(ctx context.Context, name string, try func(context.Context) error) error {
 	wait, missed := 250*time.Millisecond, false
 	for {
 		err := try(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return nil // asked to stop while waiting
 		case err == nil:
 			if missed {
 				d.log.Info("server is back", "server", name)
 			}
 			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case !errors.Is(err, fault.ErrUnavailable):
 			return fmt.Errorf("%s: %w", name, err)
 		case !missed:
 			missed = true
 			d.log.Warn("server is away, waiting for it", "server", name, "error", err)
 		}
-		if clock.Sleep(ctx, d.clock, wait) != nil {
-			return nil
+		if err := clock.Sleep(ctx, d.clock, wait); err != nil {
+			return err
 		}
 		wait = min(2*wait, longestWait)
 	}
