@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,12 @@ func (p *preflight) run(ctx context.Context, c *config.Config, createTopics bool
 		return
 	}
 	p.line("rules", nil, fmt.Sprintf("%d kinds, rule set %.12s %s", len(mind.Rules.Scripts()), mind.Rules.Hash(), core.RulesFrom(c)))
+	var hold time.Duration
+	for _, tier := range c.Pipeline.Backoff {
+		hold += tier
+	}
+	fmt.Fprintf(p.out, "note  %-13s  a message of a kind that nothing handles holds the line for %s before it is dead; ignored are %s\n",
+		"rules", hold, strings.Join(c.Pipeline.Ignore, " "))
 	if c.Postgres.URL != "" {
 		p.postgres(ctx, c, mind)
 	}
@@ -96,6 +103,10 @@ func (p *preflight) postgres(ctx context.Context, c *config.Config, mind *core.C
 	}
 	defer s.Close()
 	if err := s.Check(ctx); err != nil {
+		p.line("postgres", err, "")
+		return
+	}
+	if err := daemon.CheckFacts(ctx, s, c); err != nil {
 		p.line("postgres", err, "")
 		return
 	}

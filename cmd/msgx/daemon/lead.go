@@ -60,9 +60,13 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	return group.Wait()
 }
 
-// enter does what comes before the first message: the live rule set is put on
-// record, and a start without autostart pauses everything.
+// enter does what comes before the first message: the settings that data
+// depend on are held to, the live rule set is put on record, and a start without autostart
+// pauses everything.
 func (d *Daemon) enter(ctx context.Context, writer *store.Writer) error {
+	if err := d.keepFacts(ctx, writer); err != nil {
+		return err
+	}
 	now := d.clock.Now()
 	settings := map[string]string{
 		"absent-optional": d.config.Schd.AbsentOptional,
