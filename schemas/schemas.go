@@ -15,6 +15,8 @@ import (
 	"msgx/engine/catalogue"
 )
 
+//go:generate go run ../tools/schemagen -out ..
+
 //go:embed *.yaml
 var shipped embed.FS
 
@@ -37,6 +39,15 @@ func Load() (*catalogue.Catalogue, error) { return LoadFS(shipped) }
 // LoadFS reads and checks a catalogue from the files of a directory. Unknown
 // keys are faults, so that a misspelt bound is not silently lost.
 func LoadFS(dir fs.FS) (*catalogue.Catalogue, error) {
+	c, err := read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return catalogue.New(*c)
+}
+
+// read puts the files together; nothing is checked yet but their keys.
+func read(dir fs.FS) (*catalogue.Catalogue, error) {
 	var c catalogue.Catalogue
 	for _, name := range files {
 		var d document
@@ -52,7 +63,7 @@ func LoadFS(dir fs.FS) (*catalogue.Catalogue, error) {
 		merge(&c, d)
 	}
 	fillDefaults(&c)
-	return catalogue.New(c)
+	return &c, nil
 }
 
 func merge(c *catalogue.Catalogue, d document) {

@@ -34,11 +34,14 @@ type ValueType struct {
 	Name    Type   `yaml:"name"`
 	Wire    string `yaml:"wire"`    // the text on the wire, in words
 	Pattern string `yaml:"pattern"` // regular expression of the trimmed wire text, for the XSD
-	Example string `yaml:"example"`
-	Column  string `yaml:"column"` // PostgreSQL type
-	Lua     string `yaml:"lua"`    // string or integer
-	JSON    string `yaml:"json"`   // string or integer
-	Format  string `yaml:"format"` // JSON Schema format of the canonical text, if any
+	// Canonical is the regular expression of the canonical text, for the JSON Schemas; "" for any text.
+	Canonical string `yaml:"canonical"`
+	Example   string `yaml:"example"`
+	Value     string `yaml:"value"`  // the example in canonical text
+	Column    string `yaml:"column"` // PostgreSQL type
+	Lua       string `yaml:"lua"`    // string or integer
+	JSON      string `yaml:"json"`   // string or integer
+	Format    string `yaml:"format"` // JSON Schema format of the canonical text, if any
 }
 
 // Source says where the value of a part stands in its element.
@@ -56,14 +59,15 @@ const TextPart = "TEXT"
 
 // Field is one scalar, or one part of an object or of a list entry.
 type Field struct {
-	Tag     string   `yaml:"tag"` // TextPart when Source is FromText
-	Column  string   `yaml:"column"`
-	Type    Type     `yaml:"type"`
-	MaxLen  int      `yaml:"max"`    // characters, for code and text
-	Flags   []string `yaml:"flags"`  // the listed set, for flag
-	OnBad   string   `yaml:"on-bad"` // "" fails the message, "absent" drops and counts the value
-	Source  Source   `yaml:"source"`
-	Meaning string   `yaml:"meaning"`
+	Tag      string   `yaml:"tag"` // TextPart when Source is FromText
+	Column   string   `yaml:"column"`
+	Type     Type     `yaml:"type"`
+	MaxLen   int      `yaml:"max"`    // characters, for code and text
+	Flags    []string `yaml:"flags"`  // the listed set, for flag
+	OnBad    string   `yaml:"on-bad"` // "" fails the message, "absent" drops and counts the value
+	Source   Source   `yaml:"source"`
+	Optional bool     `yaml:"optional"` // of a request: written empty when it is not given
+	Meaning  string   `yaml:"meaning"`
 }
 
 // Object is a single element with parts, stored as prefixed columns.
@@ -167,6 +171,15 @@ func (c *Catalogue) KindNamed(name string) (*Kind, bool) { k, ok := c.kinds[name
 
 // Reference finds a reference type.
 func (c *Catalogue) Reference(typ string) (*Reference, bool) { r, ok := c.refs[typ]; return r, ok }
+
+// Request finds an outbound request by its name.
+func (c *Catalogue) Request(name string) (*Request, bool) {
+	i := slices.IndexFunc(c.Requests, func(r Request) bool { return r.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &c.Requests[i], true
+}
 
 // Order is the place of a path ("STND", "FDIV.DDES", "GTDT") in catalogue
 // order; unknown paths come last.

@@ -1,15 +1,20 @@
-// Package decision is the vocabulary of what a rule decides, and the pure
-// logic that turns a decision into next states, history and events.
 package decision
 
 import (
 	"encoding/json"
+	"time"
 
 	"msgx/engine/event"
 	"msgx/engine/flight"
 	"msgx/engine/message"
-	"time"
 )
+
+// Script is the script that decides a kind, and what it may touch.
+type Script struct {
+	ID     string   // its name at its version: "flop-gtdt@1"
+	Writes []string // footprint: tags it may set, clear or list; "*" for all
+	Reads  []string // reference types it looks at
+}
 
 // View is what a rule may look at: the complete current state of every
 // flight the message names, their masters and children, deleted ones
@@ -95,7 +100,7 @@ type Context struct {
 	Ruleset string // hash of the rule set
 	Script  string // "flop-gtdt@1"
 	Now     time.Time
-	Writes  []string // the script's footprint: tags it may set, clear or list
+	Writes  []string // the script's footprint: tags it may set, clear or list; "*" for all
 }
 
 // FieldChange is one difference between two versions: a scalar or object part
@@ -112,7 +117,7 @@ type Advance struct {
 	Before  *flight.State // nil when the flight is new
 	After   *flight.State
 	Op      Op
-	Changed []FieldChange // sorted by catalogue order
+	Changed []FieldChange // STATE, OPERATION_DAY, then catalogue order, then MAFL
 	Lists   []string      // tags of the lists that differ, catalogue order
 }
 

@@ -43,6 +43,7 @@ type Settlement struct {
 	Ruleset   string
 	Script    string
 	Scope     *ScheduleScope // schedule messages leave a trace, nil for others
+	Warnings  []string       // what is odd and yet changes nothing, for the log and a metric
 	StartedAt time.Time
 	At        time.Time
 	OwesMark  bool // false in shadow mode

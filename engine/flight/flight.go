@@ -48,7 +48,8 @@ const (
 
 // Fields maps a path to its value in canonical text. A path is a catalogue
 // tag ("STND"), or object and part for the single objects ("FDIV.DDES"). A path
-// that is not there has no value; an empty string is never stored.
+// that is not there has no value; an empty string is never stored. FLID is
+// never among them: State.ID is its only home.
 //
 // Canonical text by type: id and int are decimal digits without leading zeros;
 // decimal has no superfluous zeros; datetime is 2021-01-23T05:35:00+08:00 in the
@@ -153,6 +154,9 @@ func (s *State) Master() (ID, bool) {
 
 // IsMaster tells whether the flight may carry MAFL: active, with MAID empty.
 func (s *State) IsMaster() bool {
+	if s == nil || s.Status != Active {
+		return false
+	}
 	_, child := s.Master()
-	return s != nil && s.Status == Active && !child
+	return !child
 }

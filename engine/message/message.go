@@ -142,6 +142,13 @@ func (c ErrorClass) Retryable() bool {
 // Replayable tells whether an operator may send a dead message through again.
 func (c ErrorClass) Replayable() bool { return c.Retryable() || c == Exhausted }
 
+// Classed is an error that knows its class. The codec's errors are of this
+// kind, so that a stage can settle them without knowing the codec.
+type Classed interface {
+	error
+	ErrorClass() ErrorClass
+}
+
 // Outcome is what one attempt made of a message. FAILED means one more failure;
 // whether that exhausts the message is the retry policy's business.
 type Outcome struct {
@@ -158,6 +165,7 @@ type Head struct {
 	NextAttemptAt time.Time // zero when due at once
 	Identity      string    // "" until bound
 	EnqueuedAt    time.Time
+	Class         ErrorClass // of the last failure, "" when there was none
 	LastError     string
 }
 

@@ -19,9 +19,9 @@ type Cursor struct {
 	Watermark int64
 	HoleSince time.Time
 	// HoleLast is the last id that was missing when HoleSince was taken: only
-	// up to there has the hole the age that HoleSince gives it. It is stored as
-	// Last of the open ledger entry, from where a reader of the cursor takes it
-	// after a restart; zero when there is no hole, or when it is not known.
+	// up to there has the hole the age that HoleSince gives it. The store keeps it as
+	// Last of the open ledger entry and reads it back with the cursor; zero when
+	// there is no hole, or when it is not known.
 	HoleLast int64
 	SeededAt time.Time // zero when the cursor was never seeded
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,14 +62,11 @@ func (f Finder) unpack(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(f.Dir, "download-")
+	dir, err := f.downloadDir()
 	if err != nil {
-		return fmt.Errorf("make download folder: %w", err)
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // best effort, swept with the stack's folder
-	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the next download clears it again
 	if err := command(ctx, dir, append([]string{"apt-get", "download", "-qq"}, missing...)...); err != nil {
 		return err
 	}
@@ -83,7 +81,40 @@ func (f Finder) unpack(ctx context.Context, names []string) error {
 	}
 	// dpkg-deb -x gives the folder the mode of the package's root entry; the
 	// servers' account has to get in.
-	return os.Chmod(f.unpacked(), 0o755)
+	return errors.Join(os.Chmod(f.unpacked(), 0o755), relink(f.unpacked()))
+}
+
+// downloadDir makes an empty folder, and removes what a killed process left of
+// an earlier one: only one process at a time gets here.
+func (f Finder) downloadDir() (string, error) {
+	dir := filepath.Join(f.Dir, "download")
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("clear download folder: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make download folder: %w", err)
+	}
+	return dir, nil
+}
+
+// relink turns absolute symbolic links of unpacked packages into links below
+// root, where what they mean has been unpacked too: Maven's configuration is
+// reached by such links.
+func relink(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type()&fs.ModeSymlink == 0 {
+			return err
+		}
+		target, err := os.Readlink(path)
+		if err != nil || !filepath.IsAbs(target) || strings.HasPrefix(target, root) {
+			return err
+		}
+		below := filepath.Join(root, target)
+		if _, err := os.Lstat(below); err != nil {
+			return nil //nolint:nilerr // it points at something that the machine has
+		}
+		return errors.Join(os.Remove(path), os.Symlink(below, path))
+	})
 }
 
 // missingPackages asks apt what an installation would bring: lines of the form

@@ -1,0 +1,98 @@
+package rulebook
+
+import (
+	"context"
+	"errors"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Limits bound what one call of a script may use. A zero value means the default.
+type Limits struct {
+	Instructions          int64 // of the virtual machine, for any message
+	InstructionsPerRecord int64 // more for each record of the message
+	StringBytes           int64 // of all strings a script builds, for any message
+	StringBytesPerRecord  int64
+	CallDepth             int // nested calls
+}
+
+// DefaultLimits are generous for a rule and small for the host: a runaway script
+// is stopped within a few milliseconds on a message of one record.
+func DefaultLimits() Limits {
+	return Limits{
+		Instructions:          200_000,
+		InstructionsPerRecord: 10_000,
+		StringBytes:           256 << 10,
+		StringBytesPerRecord:  1 << 10,
+		CallDepth:             100,
+	}
+}
+
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits()
+	pick := func(v *int64, d int64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	pick(&l.Instructions, d.Instructions)
+	pick(&l.InstructionsPerRecord, d.InstructionsPerRecord)
+	pick(&l.StringBytes, d.StringBytes)
+	pick(&l.StringBytesPerRecord, d.StringBytesPerRecord)
+	if l.CallDepth == 0 {
+		l.CallDepth = d.CallDepth
+	}
+	return l
+}
+
+// loadRecords is the size of message whose budget a file gets for being loaded.
+const loadRecords = 100
+
+var (
+	errInstructions = errors.New("instruction budget used up")
+	errStrings      = errors.New("string budget used up")
+)
+
+// meter counts what a call uses. The virtual machine asks Done before every
+// instruction, which makes the count exact; it is a context for that reason only.
+type meter struct {
+	context.Context
+	left  int64
+	bytes int64
+}
+
+// stop is a channel that is always ready: the machine takes it as "cancelled".
+var stop = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Done counts one instruction. A nil channel is never ready and costs nothing.
+func (m *meter) Done() <-chan struct{} {
+	m.left--
+	if m.left < 0 {
+		return stop
+	}
+	return nil
+}
+
+// Err says why the machine was stopped.
+func (m *meter) Err() error { return errInstructions }
+
+func (m *meter) reset(l Limits, records int) {
+	m.left = l.Instructions + l.InstructionsPerRecord*int64(records)
+	m.bytes = l.StringBytes + l.StringBytesPerRecord*int64(records)
+}
+
+// charge takes the cost of a native call, in instructions.
+func (m *meter) charge(l *lua.LState, cost int) {
+	m.left -= int64(cost)
+	if m.left < 0 {
+		l.RaiseError("%s", errInstructions)
+	}
+}
+
+// chargeBytes takes the length of a string that is about to be built.
+func (m *meter) chargeBytes(l *lua.LState, n int) {
+	m.bytes -= int64(n)
+	if m.bytes < 0 {
+		l.RaiseError("%s", errStrings)
+	}
+}

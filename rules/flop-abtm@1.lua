@@ -1,0 +1,12 @@
+-- The air bridges of a flight.
+-- The message carries the whole list.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-ABTM",
+  writes = { "ABTM" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { ABTM = merge.replace })
+  end,
+}

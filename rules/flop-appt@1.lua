@@ -1,0 +1,11 @@
+-- Approved time.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-APPT",
+  writes = { "APPT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { APPT = merge.value })
+  end,
+}

@@ -1,0 +1,13 @@
+-- The baggage chutes of a flight.
+-- The message carries the whole list.
+-- The same chute twice is two allocations.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-CHDT",
+  writes = { "CHDT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { CHDT = merge.replace })
+  end,
+}

@@ -1,0 +1,13 @@
+-- The check-in counters of a flight.
+-- The message carries the whole list.
+-- The same counter twice is two allocations.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-CKDT",
+  writes = { "CKDT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { CKDT = merge.replace })
+  end,
+}

@@ -1,0 +1,13 @@
+-- The baggage belts of a flight.
+-- The message carries the whole list.
+-- The same belt twice is two allocations.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-CLDT",
+  writes = { "CLDT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { CLDT = merge.replace })
+  end,
+}

@@ -1,0 +1,11 @@
+-- Cancelled at.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-CNCL",
+  writes = { "CNCL" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { CNCL = merge.value })
+  end,
+}

@@ -1,0 +1,11 @@
+-- Calculated off-block time.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-COBT",
+  writes = { "COBT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { COBT = merge.value })
+  end,
+}

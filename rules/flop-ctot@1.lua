@@ -1,0 +1,11 @@
+-- Calculated take-off time.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-CTOT",
+  writes = { "CTOT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { CTOT = merge.value })
+  end,
+}

@@ -1,0 +1,11 @@
+-- Engine started.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-EGST",
+  writes = { "EGST" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { EGST = merge.value })
+  end,
+}

@@ -1,0 +1,11 @@
+-- Estimated off-block time.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-EOBT",
+  writes = { "EOBT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { EOBT = merge.value })
+  end,
+}

@@ -1,0 +1,12 @@
+-- The estimated route of a flight.
+-- The message carries the whole list.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-ERUT",
+  writes = { "ERUT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { ERUT = merge.replace })
+  end,
+}

@@ -1,0 +1,11 @@
+-- Domestic, international or mixed.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-FLIN",
+  writes = { "FLIN" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { FLIN = merge.value })
+  end,
+}

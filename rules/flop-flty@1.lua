@@ -1,0 +1,11 @@
+-- Flight type.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-FLTY",
+  writes = { "FLTY" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { FLTY = merge.value })
+  end,
+}

@@ -1,0 +1,13 @@
+-- The gate allocations of a flight.
+-- The message carries the whole list.
+-- The same gate twice is two allocations.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-GTDT",
+  writes = { "GTDT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { GTDT = merge.replace })
+  end,
+}

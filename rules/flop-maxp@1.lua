@@ -1,0 +1,11 @@
+-- Seats.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-MAXP",
+  writes = { "MAXP" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { MAXP = merge.value })
+  end,
+}

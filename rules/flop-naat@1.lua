@@ -1,0 +1,11 @@
+-- Next station, actual arrival.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-NAAT",
+  writes = { "NAAT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { NAAT = merge.value })
+  end,
+}

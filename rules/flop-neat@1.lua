@@ -1,0 +1,11 @@
+-- Next station, estimated arrival.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-NEAT",
+  writes = { "NEAT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { NEAT = merge.value })
+  end,
+}

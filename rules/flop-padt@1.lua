@@ -1,0 +1,11 @@
+-- Previous station, actual departure.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-PADT",
+  writes = { "PADT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { PADT = merge.value })
+  end,
+}

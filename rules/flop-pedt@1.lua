@@ -1,0 +1,11 @@
+-- Previous station, estimated departure.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-PEDT",
+  writes = { "PEDT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { PEDT = merge.value })
+  end,
+}

@@ -1,0 +1,13 @@
+-- The planned stands of a flight.
+-- The message carries the whole list.
+-- The same stand twice is two allocations.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-PSDT",
+  writes = { "PSDT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { PSDT = merge.replace })
+  end,
+}

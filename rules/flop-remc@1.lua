@@ -1,0 +1,11 @@
+-- Remark.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-REMC",
+  writes = { "REMC" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { REMC = merge.value })
+  end,
+}

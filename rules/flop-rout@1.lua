@@ -1,0 +1,12 @@
+-- The planned route of a flight.
+-- The message carries the whole list.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-ROUT",
+  writes = { "ROUT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { ROUT = merge.replace })
+  end,
+}

@@ -1,0 +1,11 @@
+-- Target off-block time.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-TOBT",
+  writes = { "TOBT" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { TOBT = merge.value })
+  end,
+}

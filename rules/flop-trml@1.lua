@@ -1,0 +1,11 @@
+-- Terminal.
+
+local merge = require("merge")
+
+return {
+  kind   = "FLOP-TRML",
+  writes = { "TRML" },
+  decide = function(view, msg)
+    return merge.flop(view, msg, { TRML = merge.value })
+  end,
+}
