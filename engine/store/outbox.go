@@ -32,13 +32,13 @@ WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $3
 ORDER BY e.event_id
 LIMIT $2`
 
-	// Every unsent event up to an id, by lane, if there is any event whose key is not its flight.
+	// Every unsent event of a range of ids, by lane, if there is any event whose key is not its flight.
 	// Only then does being blocked spread from a flight to a key and on to another flight,
 	// beyond what the statement above sees; as long as keys are flights, this is empty.
 	sqlLanes = `
 SELECT e.event_id, e.partition_key, e.flid, COALESCE(e.next_attempt_at > $1, false)
 FROM msg_event e
-WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id <= $2
+WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $2 AND e.event_id <= $3
     AND EXISTS (
         SELECT FROM msg_event x
         WHERE x.target = 'KAFKA:msg' AND x.state = 'PENDING' AND x.partition_key <> x.flid::text)
@@ -81,11 +81,12 @@ func (s *Store) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]e
 		if err != nil || len(due) == 0 {
 			return out, err
 		}
-		after = due[len(due)-1].ID
-		others, err := list(ctx, s, "read lanes", sqlLanes, scanLane, now, after)
+		last := due[len(due)-1].ID
+		others, err := list(ctx, s, "read lanes", sqlLanes, scanLane, now, after, last)
 		if err != nil {
 			return nil, err
 		}
+		after = last
 		out = append(out, blocked.pass(due, others)...)
 		if len(due) < limit {
 			break

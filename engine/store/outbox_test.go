@@ -83,10 +83,14 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 		limit := rapid.IntRange(1, 6).Draw(t, "limit")
 		keys, flights := map[string]bool{}, map[int64]bool{}
 		want := []int64{}
+		same := rapid.Bool().Draw(t, "keys are flights")
 		events := rapid.Int64Range(1, 14).Draw(t, "events")
 		for id := int64(1); id <= events; id++ {
 			key := fmt.Sprint(rapid.IntRange(1, 4).Draw(t, "key"))
 			flid := rapid.Int64Range(1, 4).Draw(t, "flid")
+			if same {
+				key = fmt.Sprint(flid)
+			}
 			state := rapid.SampledFrom([]event.State{event.Pending, event.Pending, event.Pending, event.Dead, event.Sent}).Draw(t, "state")
 			wait := time.Duration(rapid.SampledFrom([]int{0, 0, 0, -5, 5}).Draw(t, "wait")) * time.Second
 			insertEvent(t, s, id, key, flid, wait, state)

@@ -44,7 +44,7 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		{"claim of the head", sqlClaimHead, "60001, 'A|B|C|7'", []string{"proc_state_unfinished", "proc_state_identity_key_key"}},
 		{"due marks", sqlDueMarks, "now(), now(), 200", []string{"proc_state_unmarked"}},
 		{"due events", sqlDueMsgEvents, "now(), 500, 0", []string{"msg_event_msg_unsent", "msg_event_waiting_key", "msg_event_waiting_flid"}},
-		{"lanes", sqlLanes, "now(), 1000", []string{"msg_event_crossing"}},
+		{"lanes", sqlLanes, "now(), 0, 1000", []string{"msg_event_crossing"}},
 		{"due schedule events", sqlDueSchdEvents, "now(), 500", []string{"msg_event_schd_unsent"}},
 		{"flights", s.flights.load, "'{7,8}', '{}'", []string{"flight_schd_pkey", "flight_schd_maid", "flight_gtdt_pkey", "flight_vipt_pkey"}},
 	}
