@@ -238,3 +238,38 @@ func TestACancelledCallerStillCommits(t *testing.T) {
 		t.Errorf("got %s, %v, want SUCCEEDED", r.State, err)
 	}
 }
+
+// Slow statements count against the message, unless somebody else's lock is what they wait for.
+func TestAWaitForTheLockIsNotTheMessagesFault(t *testing.T) {
+	address := stacktest.Postgres(t)
+	if _, _, err := Migrate(t.Context(), address); err != nil {
+		t.Fatal(err)
+	}
+	s := openURL(t, address)
+	w := lead(t, s)
+	enqueue(t, w, 1, 1)
+	hasty := openURL(t, address, func(c *Config) { c.StatementTimeout = 100 * time.Millisecond }).Writer(w.Epoch())
+	for _, tt := range []struct {
+		lock string
+		want bool
+	}{
+		{"SELECT FROM pipeline_lock FOR UPDATE", true},
+		{"SELECT FROM proc_state FOR UPDATE", false},
+	} {
+		lock, err := s.pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lock.Exec(t.Context(), tt.lock); err != nil {
+			t.Fatal(err)
+		}
+		err = hasty.Decide(t.Context(), decision.Claim{MsgID: 1}, func(decision.Claimed) (decision.Settlement, error) { return succeed(1), nil })
+		if err == nil || errors.Is(err, fault.ErrUnavailable) != tt.want || errors.Is(err, fault.ErrCommitInDoubt) {
+			t.Errorf("%s: got %v, want unavailable: %v", tt.lock, err, tt.want)
+		}
+		if err := lock.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide(t, w, succeed(1))
+}

@@ -154,11 +154,14 @@ func (w *Writer) claim(ctx context.Context, tx *Tx, c decision.Claim) (claimed d
 	var holder holderRow
 	b.Queue(sqlClaimPipeline, w.epoch).Query(func(rows pgx.Rows) error {
 		no, err := pgx.CollectOneRow(rows, pgx.RowTo[int64])
-		if errors.Is(err, pgx.ErrNoRows) {
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
 			return nil
+		case err != nil:
+			return err
 		}
 		fenced, claimed.DecisionNo = false, no
-		return err
+		return nil
 	})
 	b.Queue(sqlClaimHead, c.MsgID, optional(safeKey(c.Identity))).QueryRow(func(row pgx.Row) error {
 		head, isHead, err := scanClaim(row, &holder)
@@ -173,10 +176,13 @@ func (w *Writer) claim(ctx context.Context, tx *Tx, c decision.Claim) (claimed d
 	if len(c.RefTypes) > 0 {
 		b.Queue(sqlReferences, c.RefTypes).Query(func(rows pgx.Rows) error { return scanReferences(rows, &claimed.View) })
 	}
-	if err := tx.Send(ctx, &b); err != nil {
-		return claimed, false, err
-	}
+	err = tx.Send(ctx, &b)
 	switch {
+	case err != nil && fenced && heldTooLong(err):
+		// Whoever holds the locks for so long, it is not this message.
+		return claimed, false, fmt.Errorf("%w: the pipeline is locked by another session: %w", fault.ErrUnavailable, err)
+	case err != nil:
+		return claimed, false, err
 	case fenced:
 		return claimed, false, fault.ErrFenced
 	case moved:

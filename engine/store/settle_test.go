@@ -134,3 +134,25 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("the identity is held by %d, want 4", holder)
 	}
 }
+
+// A message that is decided again owes a mark only if it has none.
+func TestSettlingAgainOwesNoSecondMark(t *testing.T) {
+	s, w := fresh(t)
+	enqueue(t, w, 1, 3)
+	for id, sql := range map[int64]string{
+		1: "backfill_at = enqueued_at",
+		2: "backfill_abandoned_at = enqueued_at, backfill_abandoned_reason = 'MISSING_ROW'",
+		3: "backfill_attempts = 4",
+	} {
+		if _, err := s.pool.Exec(t.Context(), "UPDATE proc_state SET "+sql+" WHERE msg_id = $1", id); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Settle(t.Context(), settlementOf(id, message.Outcome{State: message.Skipped, Reason: "x"})); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Message(t.Context(), id)
+		if err != nil || r.Mark.NextAt.IsZero() != (id != 3) {
+			t.Errorf("message %d: mark due at %v, %v, want a time for message 3 alone", id, r.Mark.NextAt, err)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (w *Writer) inTx(ctx context.Context, op string, first func(*pgx.Batch), fn
 		return fn(tx)
 	})
 	if errors.Is(err, fault.ErrCommitInDoubt) {
-		return fmt.Errorf("store: %s: %w: %v", op, fault.ErrUnavailable, err)
+		return fmt.Errorf("store: %s: %w: %s", op, fault.ErrUnavailable, err.Error())
 	}
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", op, err)
