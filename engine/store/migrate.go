@@ -23,8 +23,8 @@ func Migrate(ctx context.Context, url string) (from, to int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("store: migrate: %w", err)
 	}
-	defer db.Close() //nolint:errcheck // every migration has reported its own outcome
-	locker, err := lock.NewPostgresSessionLocker()
+	defer db.Close()                                                           //nolint:errcheck // every migration has reported its own outcome
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 120)) // asks every second, for two minutes
 	if err != nil {
 		return 0, 0, fmt.Errorf("store: migrate: %w", err)
 	}

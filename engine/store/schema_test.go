@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -10,12 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"msgx/engine/catalogue"
+	"msgx/engine/fault"
 	"msgx/tools/stack/stacktest"
 )
 
@@ -206,5 +209,36 @@ func TestMigrateTwiceChangesNothing(t *testing.T) {
 	}
 	if err := openURL(t, url).Check(t.Context()); err != nil {
 		t.Errorf("check of a migrated database: %v", err)
+	}
+}
+
+// Instances that start together migrate one after the other.
+func TestMigrateTogether(t *testing.T) {
+	url := stacktest.Postgres(t)
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			if _, to, err := Migrate(context.Background(), url); err != nil || to != SchemaVersion() {
+				t.Errorf("to version %d, %v, want %d", to, err, SchemaVersion())
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestCheckSaysWhatIsWrong(t *testing.T) {
+	url := stacktest.Postgres(t)
+	s := openURL(t, url)
+	if err := s.Check(t.Context()); !errors.Is(err, fault.ErrRefused) {
+		t.Errorf("an empty database: got %v, want ErrRefused", err)
+	}
+	if _, _, err := Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.pool.Exec(t.Context(), "DELETE FROM goose_db_version WHERE version_id = $1", SchemaVersion()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(t.Context()); !errors.Is(err, fault.ErrRefused) {
+		t.Errorf("an older schema: got %v, want ErrRefused", err)
 	}
 }
