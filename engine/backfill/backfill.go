@@ -137,7 +137,7 @@ func (b *Backfill) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		next, err := b.round(ctx)
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
 		if errors.Is(err, fault.ErrFenced) {
 			return fmt.Errorf("backfill: %w", err)
@@ -149,7 +149,7 @@ func (b *Backfill) Run(ctx context.Context) error {
 		}
 		b.wait(ctx, next)
 	}
-	return nil
+	return nil //nolint:nilerr // a call that ctx broke off is no failure
 }
 
 // rest is the pause between rounds.

@@ -20,7 +20,7 @@ func TestARowThatSomebodyHasLockedInTheMailbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // test
+	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), "INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG, CMINMSGS_STATUS) VALUES ('1', 'VALID'), ('2', 'VALID'), ('3', 'VALID')"); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestARowThatSomebodyHasLockedInTheMailbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer owner.Rollback() //nolint:errcheck // rolled back below
+	defer owner.Rollback()
 	if _, err := owner.ExecContext(t.Context(), "UPDATE CMINMSGS SET CMINMSGS_STATUS = 'SEEN' WHERE CMINMSGS_ID = 2"); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestARowThatSomebodyHasLockedInTheMailbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer box.Close() //nolint:errcheck // test
+	defer box.Close()
 	store := &database{records: map[int64]*record{}}
 	store.owe(1, 2, 3, 4)
 	stage, err := backfill.New(backfill.Needs{Mailbox: box, Store: store, Writer: store, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)},

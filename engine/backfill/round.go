@@ -40,7 +40,7 @@ func (b *Backfill) round(ctx context.Context) (rest, error) {
 	settled := b.report(paid)
 	if paid.away != nil {
 		b.metrics.mailboxUp.Set(0)
-		return rest{length: b.mailbox.failed(paid.away, b.o.Waits)}, nil
+		return rest{length: b.mailbox.failed(paid.away, b.o.Waits)}, nil //nolint:nilerr // what it means for the rows is stored; here it is waited for
 	}
 	if len(paid.outcomes) > 0 {
 		b.metrics.mailboxUp.Set(1)
@@ -71,7 +71,6 @@ func (b *Backfill) pay(ctx context.Context, held []message.MarkDue) (payment, er
 		ids[n] = due.MsgID
 		p.held[due.MsgID] = due
 	}
-	end := b.n.Clock.Now().Add(b.o.HoldLimit)
 	call, cancel := context.WithTimeout(ctx, b.o.HoldLimit)
 	defer cancel()
 	results, err := b.n.Mailbox.MarkAll(call, ids, b.n.Clock.Now())
@@ -90,17 +89,16 @@ func (b *Backfill) pay(ctx context.Context, held []message.MarkDue) (payment, er
 		b.settle(&p, held[0], nil, err)
 		return p, nil
 	}
-	return p, b.payEach(call, ctx, &p, held, end)
+	err = b.payEach(ctx, call, &p, held)
+	return p, err
 }
 
-// payEach tries rows singly as long as the hold allows.
-func (b *Backfill) payEach(call, ctx context.Context, p *payment, held []message.MarkDue, end time.Time) error {
+// payEach tries rows singly as long as the hold, which call is bounded by, allows. The first
+// has its turn in any case, so that its attempt counts and the next round begins with others.
+func (b *Backfill) payEach(ctx, call context.Context, p *payment, held []message.MarkDue) error {
 	failures := 0
 	var last error
 	for n, due := range held {
-		if n > 0 && !b.n.Clock.Now().Before(end) {
-			break
-		}
 		results, err := b.n.Mailbox.MarkAll(call, []int64{due.MsgID}, b.n.Clock.Now())
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -138,7 +138,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		rest, err := i.round(ctx)
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
 		if final(err) {
 			return fmt.Errorf("inbox: %w", err)
@@ -148,7 +148,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 		}
 		i.wait(ctx, rest)
 	}
-	return nil
+	return nil //nolint:nilerr // a call that ctx broke off is no failure
 }
 
 // final tells which errors waiting does not mend.

@@ -136,13 +136,16 @@ func TestWritersThatCommitOutOfOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // test
+	defer rows.Close()
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	if len(want) != writers*each-2 {
 		t.Fatalf("%d rows were written, want %d", len(want), writers*each-2)

@@ -124,7 +124,7 @@ func TestInsertRepeatsTheEnvelope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // test
+	defer rows.Close()
 	var got []string
 	for rows.Next() {
 		var text string
@@ -132,6 +132,9 @@ func TestInsertRepeatsTheEnvelope(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = append(got, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	want := []string{
 		"<m>'\\航班🛫</m>|2021-01-23 13:35:07|-|SIS|42|2021-01-23 13:35:00|LONG|FLOP|VALID",

@@ -85,7 +85,7 @@ func TestAnOpenTransactionHoldsASmallerIdThanIsVisible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback() //nolint:errcheck // committed below
+	defer tx.Rollback()
 	run(t, tx, "INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG) VALUES ('<slow/>')")
 	run(t, db, "INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG) VALUES ('<fast/>')")
 	read := func() []int64 {
@@ -113,7 +113,7 @@ func TestReceivedTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // test
+	defer conn.Close()
 	run(t, conn, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'")
 	for _, value := range []string{"'2021-01-23 05:35:00'", "NULL", "'0000-00-00 00:00:00'", "'2021-02-31 05:35:00'", "'2021-00-00 00:00:00'"} {
 		run(t, conn, "INSERT INTO CMINMSGS (CMINMSGS_DATE_RECEIVED) VALUES ("+value+")")

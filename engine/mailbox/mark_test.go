@@ -24,7 +24,7 @@ func marks(t *testing.T, db *sql.DB) map[int64]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // test
+	defer rows.Close()
 	found := map[int64]string{}
 	for rows.Next() {
 		var id int64
@@ -33,6 +33,9 @@ func marks(t *testing.T, db *sql.DB) map[int64]string {
 			t.Fatal(err)
 		}
 		found[id] = text
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return found
 }
@@ -112,7 +115,7 @@ func TestMarkIsOvertaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer tx.Rollback() //nolint:errcheck // committed below
+		defer tx.Rollback()
 		run(t, tx, "UPDATE CMINMSGS SET CMINMSGS_DATE_PROCESSED = '2020-01-01 00:00:00' WHERE CMINMSGS_ID = 1")
 		run(t, tx, "DELETE FROM CMINMSGS WHERE CMINMSGS_ID = 2")
 		run(t, tx, "UPDATE CMINMSGS SET CMINMSGS_STATUS = 'SEEN' WHERE CMINMSGS_ID = 3")
@@ -168,7 +171,7 @@ func TestALockThatIsHeldIsNotAnUnavailableServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback() //nolint:errcheck // never committed
+	defer tx.Rollback()
 	run(t, tx, "UPDATE CMINMSGS SET CMINMSGS_STATUS = 'SEEN' WHERE CMINMSGS_ID = 1")
 	if got, err := m.MarkAll(t.Context(), []int64{1}, noon); err == nil || errors.Is(err, fault.ErrUnavailable) {
 		t.Errorf("%v, %v, want an error about the row", got, err)

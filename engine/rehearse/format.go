@@ -90,9 +90,9 @@ func (f *formatter) day(s *flight.State) {
 	if sodt := s.Fields["SODT"]; sodt != "" {
 		implied, _ = decision.OperationDay(sodt, f.zone, 0)
 	}
-	switch {
-	case s.OperationDay == implied:
-	case s.OperationDay == "":
+	switch s.OperationDay {
+	case implied:
+	case "":
 		f.line("  operation_day: ~")
 	default:
 		f.line("  operation_day: ", s.OperationDay)

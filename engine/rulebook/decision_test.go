@@ -221,3 +221,21 @@ func rawRefs(typ string, pairs ...string) map[string]map[string]json.RawMessage 
 	}
 	return map[string]map[string]json.RawMessage{typ: records}
 }
+
+// TestBrokenInput: a host that hands over an integer that is none fails the
+// message, not the process.
+func TestBrokenInput(t *testing.T) {
+	b := withGate(t, deciding("return { skip = tostring(view.flights['1'].MAXP) }"))
+	m, v := gates()
+	v.Flights[1].Fields["MAXP"] = "many"
+	broken := msg("FLOP-MAXP", record(1, elements{"MAXP": text("many")}))
+	for range 2 {
+		for _, job := range []*message.Message{m, broken} {
+			if _, err := b.Decide(job, v); err == nil || !strings.Contains(err.Error(), `MAXP: "many" is not the canonical text of an integer`) {
+				t.Errorf("%s: got %v", job.Kind, err)
+			}
+		}
+	}
+	v.Flights[1].Fields["MAXP"] = "180"
+	same(t, decide(t, b, m, v), skip("180"))
+}
