@@ -329,4 +329,3 @@ func (c *chain) checkEffects() {
 		c.t.Errorf("%d mailbox rows have no mark, want none", unmarked)
 	}
 }
-
