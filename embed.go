@@ -1,11 +1,12 @@
-// Package msgx holds what the binary carries inside: the rule set, the
-// catalogue and the migrations, so that one file is a complete installation.
+// Package msgx holds the rule set that the binary carries inside, so that one
+// file is a complete installation. The catalogue, the migrations and the corpus are carried
+// by the packages that read them.
 package msgx
 
 import "embed"
 
-// Files are the shipped rule set (handlers.lua, rules), catalogue (schemas) and
-// migrations. A directory of the configuration can take the place of the rule set.
+// Files are the shipped rule set: handlers.lua and the scripts and libraries of
+// rules. A directory named in the configuration takes its place.
 //
-//go:embed handlers.lua rules/*.lua rules/lib/*.lua schemas/*.yaml
+//go:embed handlers.lua rules/*.lua rules/lib/*.lua
 var Files embed.FS

@@ -15,6 +15,8 @@ import (
 	"msgx/engine/catalogue"
 )
 
+//go:generate go run ../tools/schemagen -out ..
+
 //go:embed *.yaml
 var shipped embed.FS
 

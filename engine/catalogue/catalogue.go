@@ -34,11 +34,14 @@ type ValueType struct {
 	Name    Type   `yaml:"name"`
 	Wire    string `yaml:"wire"`    // the text on the wire, in words
 	Pattern string `yaml:"pattern"` // regular expression of the trimmed wire text, for the XSD
-	Example string `yaml:"example"`
-	Column  string `yaml:"column"` // PostgreSQL type
-	Lua     string `yaml:"lua"`    // string or integer
-	JSON    string `yaml:"json"`   // string or integer
-	Format  string `yaml:"format"` // JSON Schema format of the canonical text, if any
+	// Canonical is the regular expression of the canonical text, for the JSON Schemas; "" for any text.
+	Canonical string `yaml:"canonical"`
+	Example   string `yaml:"example"`
+	Value     string `yaml:"value"`  // the example in canonical text
+	Column    string `yaml:"column"` // PostgreSQL type
+	Lua       string `yaml:"lua"`    // string or integer
+	JSON      string `yaml:"json"`   // string or integer
+	Format    string `yaml:"format"` // JSON Schema format of the canonical text, if any
 }
 
 // Source says where the value of a part stands in its element.

@@ -16,6 +16,7 @@ func New(c Catalogue) (*Catalogue, error) {
 	v := checker{cat: out}
 	v.types()
 	v.flight()
+	v.meta()
 	v.kinds()
 	v.references()
 	v.requests()
@@ -208,12 +209,22 @@ func (v *checker) references() {
 	}
 }
 
-func (v *checker) requests() {
-	for _, r := range v.cat.Requests {
-		for _, f := range r.Fields {
-			if _, ok := v.cat.types[f.Type]; !ok {
-				v.fault("requests.%s.%s: type %q is not described", r.Name, f.Tag, f.Type)
-			}
+func (v *checker) meta() {
+	v.unique("meta", v.cat.Meta)
+	for _, tag := range []string{"SNDR", "SEQN", "DTTM", "TYPE", "STYP"} {
+		if _, ok := PartOf(v.cat.Meta, tag); !ok {
+			v.fault("meta: %s is missing, the host depends on it", tag)
 		}
+	}
+}
+
+func (v *checker) requests() {
+	seen := map[string]bool{}
+	for _, r := range v.cat.Requests {
+		if r.Name == "" || r.Type == "" || seen[r.Name] {
+			v.fault("requests: %s stands twice or is incomplete", r.Name)
+		}
+		seen[r.Name] = true
+		v.unique("requests."+r.Name, r.Fields)
 	}
 }

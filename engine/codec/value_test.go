@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -158,4 +159,30 @@ func TestBadValuesByPath(t *testing.T) {
 			t.Errorf("%s\ngot  %s %s %q, expected %q\nwant %s %s %q", test.text, got.Class, got.Path, got.Value, got.Want, test.class, test.path, test.value)
 		}
 	}
+}
+
+// The examples of types.yaml are values, and their canonical text is the one given there.
+func TestExamplesOfTheCatalogue(t *testing.T) {
+	cat := shipped(t)
+	for _, v := range cat.Types {
+		f := &catalogue.Field{Type: v.Name, MaxLen: 40, Flags: []string{"A", "D"}}
+		got, bad := canonical(f, v.Example, zone(t, "Asia/Shanghai"))
+		if bad != nil || got != v.Value {
+			t.Errorf("%s: %q: got %q (%v), want %q", v.Name, v.Example, got, bad, v.Value)
+		}
+		if v.Canonical != "" && !regexp.MustCompile(v.Canonical).MatchString(got) {
+			t.Errorf("%s: %q does not match %s", v.Name, got, v.Canonical)
+		}
+		if again, bad := canonical(f, wire(t, f, got), zone(t, "Asia/Shanghai")); bad != nil || again != got {
+			t.Errorf("%s: written and read again %q is %q (%v)", v.Name, got, again, bad)
+		}
+	}
+}
+
+func wire(t *testing.T, f *catalogue.Field, value string) string {
+	text, want := wireText(f, value, zone(t, "Asia/Shanghai"))
+	if want != "" {
+		t.Errorf("%s: %q: refused, expected %s", f.Type, value, want)
+	}
+	return text
 }

@@ -40,14 +40,11 @@ func (a *application) settleDay(after *flight.State, change *Change) (conflict s
 	if a.context.Family != message.Schedule {
 		return ""
 	}
-	if _, set := change.Set["SODT"]; !set && after.OperationDay != "" {
+	sodt, set := change.Set["SODT"]
+	if !set {
 		return ""
 	}
-	sodt, known := after.Fields["SODT"]
-	if !known {
-		return ""
-	}
-	day, err := OperationDay(sodt, a.options.Zone, a.options.DayCutover)
+	day, err := OperationDay(sodt.Text, a.options.Zone, a.options.DayCutover)
 	if err != nil {
 		return "" // the value itself is already a fault
 	}
@@ -55,7 +52,7 @@ func (a *application) settleDay(after *flight.State, change *Change) (conflict s
 		after.OperationDay = day
 	}
 	if after.OperationDay != day {
-		return fmt.Sprintf("flight %s: operation day is %s, SODT %s gives %s", after.ID, after.OperationDay, sodt, day)
+		return fmt.Sprintf("flight %s: operation day is %s, SODT %s gives %s", after.ID, after.OperationDay, sodt.Text, day)
 	}
 	return ""
 }

@@ -165,6 +165,7 @@ type Head struct {
 	NextAttemptAt time.Time // zero when due at once
 	Identity      string    // "" until bound
 	EnqueuedAt    time.Time
+	Class         ErrorClass // of the last failure, "" when there was none
 	LastError     string
 }
 

@@ -90,9 +90,9 @@ func (f *formatter) day(s *flight.State) {
 	if sodt := s.Fields["SODT"]; sodt != "" {
 		implied, _ = decision.OperationDay(sodt, f.zone, 0)
 	}
-	switch {
-	case s.OperationDay == implied:
-	case s.OperationDay == "":
+	switch s.OperationDay {
+	case implied:
+	case "":
 		f.line("  operation_day: ~")
 	default:
 		f.line("  operation_day: ", s.OperationDay)
@@ -137,7 +137,7 @@ func (f *formatter) value(field *catalogue.Field, text string) string {
 }
 
 // plain is what YAML takes as it stands, in a flow mapping too.
-var plain = regexp.MustCompile(`^[\p{L}\p{N}+./][\p{L}\p{N}+./_()\- ]*$`)
+var plain = regexp.MustCompile(`^(-?\p{N}|[\p{L}+./])[\p{L}\p{N}+./_()\- ]*$`)
 
 // quote writes a text so that ParseState reads the same text back.
 func quote(text string) string {

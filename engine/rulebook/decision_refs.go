@@ -112,10 +112,19 @@ func (t taker) json(v lua.LValue) (json.RawMessage, error) {
 	return json.Marshal(doc)
 }
 
+// spendBytes takes text that goes into a document from the string budget: one
+// long text named a thousand times is a large document.
+func (t taker) spendBytes(n int) error {
+	if t.meter.bytes -= int64(n); t.meter.bytes < 0 {
+		return errStrings
+	}
+	return nil
+}
+
 func (t taker) plain(v lua.LValue, depth int) (any, error) {
 	switch v := v.(type) {
 	case lua.LString:
-		return string(v), nil
+		return string(v), t.spendBytes(len(v))
 	case *lua.LTable:
 		if from, ok := t.origin[v]; ok && from.raw != nil {
 			return from.raw, nil
@@ -128,6 +137,9 @@ func (t taker) plain(v lua.LValue, depth int) (any, error) {
 		}
 		out := map[string]any{}
 		err := t.each(v, "", func(key string, v lua.LValue) (err error) {
+			if err := t.spendBytes(len(key)); err != nil {
+				return err
+			}
 			out[key], err = t.plain(v, depth+1)
 			return err
 		})

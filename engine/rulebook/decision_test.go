@@ -193,12 +193,13 @@ end }`
 		t.Errorf("got %s\nwant %s", got.Refs, want)
 	}
 	for body, want := range map[string]string{
-		`type = "GLST", key = "a", op = "delete"`:                `refs[1].type: outside the footprint: found the string "GLST", the message is REF-SLST`,
-		`type = "SLST", key = "", op = "delete"`:                 `refs[1].key: found the string "", expected the key of a record`,
-		`type = "SLST", key = "a", op = "remove"`:                `refs[1].op: found the string "remove", expected upsert or delete`,
-		`type = "SLST", key = "a", op = "upsert"`:                `refs[1]: a reference change names type, key and op`,
-		`type = "SLST", key = "a", op = "delete", value = {}`:    `refs[1]: a reference change names type, key and op`,
-		`type = "SLST", key = "a", op = "upsert", value = "x"`:   `refs[1].value: found the string "x", expected a record`,
+		`type = "GLST", key = "a", op = "delete"`:              `refs[1].type: outside the footprint: found the string "GLST", the message is REF-SLST`,
+		`type = "SLST", key = "", op = "delete"`:               `refs[1].key: found the string "", expected the key of a record`,
+		`type = "SLST", key = "a", op = "remove"`:              `refs[1].op: found the string "remove", expected upsert or delete`,
+		`type = "SLST", key = "a", op = "upsert"`:              `refs[1]: a reference change names type, key and op`,
+		`type = "SLST", key = "a", op = "delete", value = {}`:  `refs[1]: a reference change names type, key and op`,
+		`type = "SLST", key = "a", op = "upsert", value = "x"`: `refs[1].value: found the string "x", expected a record`,
+		`type = "SLST", key = "a", op = "upsert", value = (function() local s, t = "x", {} for _ = 1, 14 do s = s .. s end for i = 1, 1000 do t[i] = s end return t end)()`: `string budget used up`,
 		`type = "SLST", key = "a", op = "upsert", val = {}`:      `refs[1].val: unknown key`,
 		`type = "SLST", key = "a", op = "upsert", value = {A=1}`: `refs[1].value: found the number 1, expected text, a list or a record`,
 	} {
@@ -219,4 +220,22 @@ func rawRefs(typ string, pairs ...string) map[string]map[string]json.RawMessage 
 		records[pairs[i]] = json.RawMessage(pairs[i+1])
 	}
 	return map[string]map[string]json.RawMessage{typ: records}
+}
+
+// TestBrokenInput: a host that hands over an integer that is none fails the
+// message, not the process.
+func TestBrokenInput(t *testing.T) {
+	b := withGate(t, deciding("return { skip = tostring(view.flights['1'].MAXP) }"))
+	m, v := gates()
+	v.Flights[1].Fields["MAXP"] = "many"
+	broken := msg("FLOP-MAXP", record(1, elements{"MAXP": text("many")}))
+	for range 2 {
+		for _, job := range []*message.Message{m, broken} {
+			if _, err := b.Decide(job, v); err == nil || !strings.Contains(err.Error(), `MAXP: "many" is not the canonical text of an integer`) {
+				t.Errorf("%s: got %v", job.Kind, err)
+			}
+		}
+	}
+	v.Flights[1].Fields["MAXP"] = "180"
+	same(t, decide(t, b, m, v), skip("180"))
 }

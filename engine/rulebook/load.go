@@ -113,6 +113,11 @@ func (l *loader) folder(dir string, named func(string) bool, known ...string) {
 }
 
 func (l *loader) compile(name string) {
+	defer func() {
+		if broken := recover(); broken != nil { // the compiler gives up on some sources by panicking
+			l.fault("%s: cannot be compiled: %v", name, broken)
+		}
+	}()
 	source, err := fs.ReadFile(l.fsys, name)
 	if err != nil {
 		l.fault("%s: %w", name, err)

@@ -13,6 +13,10 @@ import (
 // exact is the range in which a float holds every integer.
 const exact = 1 << 53
 
+// maxNumber bounds a text that tonumber looks at: reading a number of a
+// hundred thousand digits takes long, and is one instruction.
+const maxNumber = 64
+
 // tableCost is what a table costs in instructions: it takes memory long after
 // the one instruction that makes it.
 const tableCost = 32
@@ -188,6 +192,10 @@ func (m *machine) tonumber(l *lua.LState) int {
 	case lua.LNumber:
 		l.Push(v)
 	case lua.LString:
+		if len(v) > maxNumber {
+			l.Push(lua.LNil)
+			break
+		}
 		text := strings.TrimSpace(string(v))
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || text == "" || strings.Trim(text, "+-.0123456789") != "" {

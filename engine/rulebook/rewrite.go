@@ -126,29 +126,27 @@ func (r *rewriter) local(s *ast.LocalAssignStmt) {
 }
 
 // assign rewrites an assignment. One field is set by a call; several targets are first
-// evaluated into locals, then set, as Lua does it.
+// evaluated into locals, then set, as Lua does it. (gopher-lua itself does not: its a, b = b, a
+// leaves both with the value of b.)
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	r.exprs(s.Rhs)
-	fields := false
 	for i, target := range s.Lhs {
 		switch target := target.(type) {
 		case *ast.IdentExpr:
 			r.assignable(target)
 		case *ast.AttrGetExpr:
-			fields = true
 			target.Object, target.Key = r.expr(target.Object), r.expr(target.Key)
 		default:
 			r.fault(s.Lhs[i], "cannot assign to this")
 		}
 	}
-	if !fields {
-		return s
+	if len(s.Lhs) > 1 || len(s.Rhs) > 1 {
+		return unfold(s)
 	}
-	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
-		target := s.Lhs[0].(*ast.AttrGetExpr)
+	if target, ok := s.Lhs[0].(*ast.AttrGetExpr); ok {
 		return setField(s, target.Object, target.Key, single(s.Rhs[0]))
 	}
-	return unfold(s)
+	return s
 }
 
 // unfold turns a.x, b[i] = f() into a block with one step for each part.
@@ -170,7 +168,10 @@ func unfold(s *ast.AssignStmt) ast.Stmt {
 			sets = append(sets, at(s, &ast.AssignStmt{Lhs: []ast.Expr{target}, Rhs: []ast.Expr{ident(s, value)}}))
 		}
 	}
-	block.Stmts = append([]ast.Stmt{at(s, places), at(s, values)}, sets...)
+	if len(places.Names) > 0 {
+		block.Stmts = append(block.Stmts, at(s, places))
+	}
+	block.Stmts = append(append(block.Stmts, at(s, values)), sets...)
 	return at(s, block)
 }
 

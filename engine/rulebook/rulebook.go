@@ -129,7 +129,6 @@ func (b *Rulebook) start(e *entry) (*player, error) {
 // flightTags is the library that says what a flight consists of.
 func (m *player) flightTags(cat *catalogue.Catalogue) lua.LValue {
 	t := m.state.NewTable()
-	part := t
 	shape := m.state.NewTable()
 	add := func(name, what string, tags []string) {
 		list := m.state.NewTable()
@@ -137,7 +136,7 @@ func (m *player) flightTags(cat *catalogue.Catalogue) lua.LValue {
 			list.Append(lua.LString(tag))
 			shape.RawSetString(tag, lua.LString(what))
 		}
-		part.RawSetString(name, list)
+		t.RawSetString(name, list)
 	}
 	f := cat.Flight
 	add("scalars", "scalar", tagsOf(f.Scalars, func(f catalogue.Field) string { return f.Tag }))

@@ -134,12 +134,12 @@ func decide(t testing.TB, b *rulebook.Rulebook, m *message.Message, v decision.V
 	return d
 }
 
-func update(id flight.ID, set map[string]decision.Value, clear []string, lists map[string][]flight.Record) decision.Decision {
-	return decision.Decision{Changes: []decision.Change{change(id, decision.Update, set, clear, lists)}}
+func update(id flight.ID, set map[string]decision.Value, cleared []string, lists map[string][]flight.Record) decision.Decision {
+	return decision.Decision{Changes: []decision.Change{change(id, decision.Update, set, cleared, lists)}}
 }
 
-func change(id flight.ID, op decision.Op, set map[string]decision.Value, clear []string, lists map[string][]flight.Record) decision.Change {
-	return decision.Change{FLID: id, Op: op, Set: set, Clear: clear, Lists: lists}
+func change(id flight.ID, op decision.Op, set map[string]decision.Value, cleared []string, lists map[string][]flight.Record) decision.Change {
+	return decision.Change{FLID: id, Op: op, Set: set, Clear: cleared, Lists: lists}
 }
 
 func values(pairs ...string) map[string]decision.Value {

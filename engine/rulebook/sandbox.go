@@ -176,7 +176,7 @@ func (m *machine) freeze(v lua.LValue) {
 // index reads a missing key of a lazy table and keeps what it finds.
 func (m *machine) index(l *lua.LState) int {
 	t := l.CheckTable(1)
-	var v lua.LValue = lua.LNil
+	v := lua.LNil
 	if key, ok := l.Get(2).(lua.LString); ok {
 		if src := m.lazy[t]; src != nil {
 			if v = src.field(string(key)); v != lua.LNil {

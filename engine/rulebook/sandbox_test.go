@@ -92,6 +92,7 @@ func TestTraps(t *testing.T) {
 		{"walking what was deleted", "local t = {}\nfor i = 1, 2000 do t['k' .. i] = 1 end\nfor i = 1, 2000 do t['k' .. i] = nil end\nwhile true do next(t) end", budget},
 		{"walking a large table", "local t = {}\nfor i = 1, 2000 do t[i] = 1 end\nwhile true do pairs(t) end", budget},
 		{"a decision that unfolds", "local t = {}\nfor i = 1, 1000 do t[i] = { VSCD = 'x' } end\nlocal v = {}\nfor i = 1, 1000 do v[i] = { VIPT = t } end\nreturn { changes = { { flid = '1', op = 'update', lists = { VIPF = v } } } }", budget},
+		{"a number of many digits", "local s = '1' for _ = 1, 17 do s = s .. s end\nwhile true do tonumber(s) end", budget},
 		{"tostring of a table", "return { skip = tostring({}) }", "attempt to make a string of a table"},
 		{"tostring of a function", "return { skip = tostring(tostring) }", "attempt to make a string of a function"},
 		{"a table in a concatenation", "return { skip = 'x' .. msg }", "attempt to concatenate a table"},

@@ -26,7 +26,7 @@ type Script struct {
 // ID is the script at its version, as every processed message records it: "flop-gtdt@1".
 func (s Script) ID() string { return fmt.Sprintf("%s@%d", s.Name, s.Version) }
 
-// Footprint is Writes for people: "none", "GTDT", "all but TRML".
+// Footprint is Writes for people: "none", "EXSC, EXSR", "all 68 tags".
 func (s Script) Footprint() string {
 	if len(s.Writes) == 0 {
 		return "none"

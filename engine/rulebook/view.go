@@ -260,7 +260,9 @@ func (g giver) element(tag string, e message.Element) lua.LValue {
 
 func (g giver) referenceRecord(r *message.Record) *lua.LTable {
 	t := g.table(2)
-	t.RawSetString("key", lua.LString(r.Key))
+	if r.Key != "" {
+		t.RawSetString("key", lua.LString(r.Key))
+	}
 	t.RawSetString("value", g.document(r.Value))
 	return t
 }

@@ -18,7 +18,12 @@ type Row struct {
 type Cursor struct {
 	Watermark int64
 	HoleSince time.Time
-	SeededAt  time.Time // zero when the cursor was never seeded
+	// HoleLast is the last id that was missing when HoleSince was taken: only
+	// up to there has the hole the age that HoleSince gives it. The store keeps it as
+	// Last of the open ledger entry and reads it back with the cursor; zero when
+	// there is no hole, or when it is not known.
+	HoleLast int64
+	SeededAt time.Time // zero when the cursor was never seeded
 }
 
 // HoleOutcome is what became of a hole.
@@ -33,12 +38,14 @@ const (
 	HoleLate   HoleOutcome = "late"
 )
 
-// Hole is one entry of the ledger: a run of missing ids.
+// Hole is one entry of the ledger: a run of missing ids. An entry is known by
+// its first id; a later entry with the same first id says what became of it,
+// and its last id is the one that holds.
 type Hole struct {
 	First, Last int64
 	Since       time.Time
 	Outcome     HoleOutcome
-	At          time.Time // when the outcome was reached
+	At          time.Time // when the outcome was reached, zero while open
 }
 
 // Step is the result of one round: what to enqueue, the new cursor, and what

@@ -62,14 +62,11 @@ func (f Finder) unpack(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(f.Dir, "download-")
+	dir, err := f.downloadDir()
 	if err != nil {
-		return fmt.Errorf("make download folder: %w", err)
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // best effort, swept with the stack's folder
-	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the next download clears it again
 	if err := command(ctx, dir, append([]string{"apt-get", "download", "-qq"}, missing...)...); err != nil {
 		return err
 	}
@@ -85,6 +82,19 @@ func (f Finder) unpack(ctx context.Context, names []string) error {
 	// dpkg-deb -x gives the folder the mode of the package's root entry; the
 	// servers' account has to get in.
 	return errors.Join(os.Chmod(f.unpacked(), 0o755), relink(f.unpacked()))
+}
+
+// downloadDir makes an empty folder, and removes what a killed process left of
+// an earlier one: only one process at a time gets here.
+func (f Finder) downloadDir() (string, error) {
+	dir := filepath.Join(f.Dir, "download")
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("clear download folder: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make download folder: %w", err)
+	}
+	return dir, nil
 }
 
 // relink turns absolute symbolic links of unpacked packages into links below

@@ -49,12 +49,12 @@ func (f Finder) resolve(ctx context.Context, java, pom, jars string) error {
 		return err
 	}
 	f.Say("resolving Kafka's jars with Maven")
-	dir, err := os.MkdirTemp(f.Dir, "download-")
+	dir, err := f.downloadDir()
 	if err != nil {
-		return fmt.Errorf("make download folder: %w", err)
+		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // renamed if all went well
-	args := append(maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies",
+	args := append(maven, "-B", "-q", "-f", pom, "org.apache.maven.plugins:maven-dependency-plugin:copy-dependencies",
 		"-DincludeScope=runtime", "-DoutputDirectory="+dir)
 	if !writableHome() {
 		args = append(args, "-Dmaven.repo.local="+filepath.Join(f.Dir, "maven-repository"))

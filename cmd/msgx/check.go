@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"msgx/cmd/msgx/config"
+	"msgx/cmd/msgx/core"
+	"msgx/cmd/msgx/daemon"
+	"msgx/engine/mailbox"
+	"msgx/engine/outbox/kafka"
+)
+
+const checkBound = 10 * time.Second
+
+func checkCommand(g *globals) *cobra.Command {
+	var createTopics bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check configuration, rules, databases and topics before serving",
+		Long: `Check everything that serving needs, with a line each: configuration, catalogue and rule set,
+our own PostgreSQL and its tables, the mailbox and its columns, the broker and its topics.
+Nothing is changed, unless --create-topics asks for missing topics to be made.
+
+Exits with 1 when a line is not ok.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := g.config()
+			if err != nil {
+				return err
+			}
+			p := &preflight{out: cmd.OutOrStdout()}
+			p.run(cmd.Context(), c, createTopics)
+			if p.failed {
+				return errNotWell
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&createTopics, "create-topics", false, "create the topics that are missing")
+	return cmd
+}
+
+// preflight prints a line for each check.
+type preflight struct {
+	out    io.Writer
+	failed bool
+}
+
+func (p *preflight) line(what string, err error, detail string) {
+	if err != nil {
+		p.failed = true
+		fmt.Fprintf(p.out, "FAIL  %-13s  %v\n", what, err)
+		return
+	}
+	fmt.Fprintf(p.out, "ok    %-13s  %s\n", what, detail)
+}
+
+func (p *preflight) run(ctx context.Context, c *config.Config, createTopics bool) {
+	if faults := c.CheckServe(); len(faults) > 0 {
+		for _, f := range faults {
+			p.line("configuration", f, "")
+		}
+	} else {
+		p.line("configuration", nil, fmt.Sprintf("airport zone %s, R %s, R_keep %s", c.Airport.Zone, c.Pipeline.R, c.Pipeline.RKeep))
+	}
+	mind, err := core.New(c)
+	if err != nil {
+		p.line("rules", err, "")
+		return
+	}
+	p.line("rules", nil, fmt.Sprintf("%d kinds, rule set %.12s %s", len(mind.Rules.Scripts()), mind.Rules.Hash(), core.RulesFrom(c)))
+	var hold time.Duration
+	for _, tier := range c.Pipeline.Backoff {
+		hold += tier
+	}
+	fmt.Fprintf(p.out, "note  %-13s  a message of a kind that nothing handles holds the line for %s before it is dead; ignored are %s\n",
+		"rules", hold, strings.Join(c.Pipeline.Ignore, " "))
+	if c.Postgres.URL != "" {
+		p.postgres(ctx, c, mind)
+	}
+	if c.Mailbox.DSN != "" {
+		p.mailbox(ctx, c)
+	}
+	if len(c.Kafka.Brokers) > 0 {
+		p.kafka(ctx, c, createTopics)
+	}
+}
+
+func (p *preflight) postgres(ctx context.Context, c *config.Config, mind *core.Core) {
+	ctx, cancel := context.WithTimeout(ctx, checkBound)
+	defer cancel()
+	s, err := daemon.OpenStore(ctx, c, mind)
+	if err != nil {
+		p.line("postgres", err, "")
+		return
+	}
+	defer s.Close()
+	if err := s.Check(ctx); err != nil {
+		p.line("postgres", err, "")
+		return
+	}
+	if err := daemon.CheckFacts(ctx, s, c); err != nil {
+		p.line("postgres", err, "")
+		return
+	}
+	p.line("postgres", nil, "answers, tables are of this version")
+	cursor, found, err := s.Cursor(ctx)
+	switch {
+	case err != nil:
+		p.line("watermark", err, "")
+	case found:
+		p.line("watermark", nil, fmt.Sprintf("%d", cursor.Watermark))
+	case c.Pipeline.CutoverWatermark == "":
+		p.line("watermark", errors.New("the database has never read the mailbox and msgx.pipeline.cutover-watermark is not set: expected min, zero, max or an id"), "")
+	default:
+		p.line("watermark", nil, "will begin at "+c.Pipeline.CutoverWatermark)
+	}
+}
+
+func (p *preflight) mailbox(ctx context.Context, c *config.Config) {
+	ctx, cancel := context.WithTimeout(ctx, checkBound)
+	defer cancel()
+	m, err := mailbox.Open(ctx, daemon.MailboxConfig(c))
+	if err != nil {
+		p.line("mailbox", err, "")
+		return
+	}
+	defer func() { _ = m.Close() }()
+	version, readOnly, err := m.Server(ctx)
+	if err == nil && readOnly {
+		err = fmt.Errorf("server %s is read-only: marks cannot be written; expected the writer", version)
+	}
+	p.line("mailbox", err, fmt.Sprintf("server %s, table %s", version, c.Mailbox.Inbound.Table))
+}
+
+func (p *preflight) kafka(ctx context.Context, c *config.Config, create bool) {
+	ctx, cancel := context.WithTimeout(ctx, checkBound)
+	defer cancel()
+	admin, err := kafka.NewAdmin(daemon.KafkaConfig(c))
+	if err != nil {
+		p.line("kafka", err, "")
+		return
+	}
+	if create {
+		created, err := admin.Create(ctx, daemon.Topics(c))
+		if err != nil {
+			p.line("kafka", err, "")
+			return
+		}
+		for _, name := range created {
+			p.line("kafka", nil, "created topic "+name)
+		}
+	}
+	problems, err := admin.Check(ctx, daemon.Topics(c))
+	if err != nil {
+		p.line("kafka", err, "")
+		return
+	}
+	for _, problem := range problems {
+		if problem.Fatal {
+			p.line("kafka", errors.New(problem.String()), "")
+		} else {
+			fmt.Fprintf(p.out, "note  %-13s  %s\n", "kafka", problem)
+		}
+	}
+	if len(problems) == 0 {
+		p.line("kafka", nil, fmt.Sprintf("topics %s and %s", c.Kafka.MsgTopic, c.Kafka.SchdTopic))
+	}
+}

@@ -1,0 +1,202 @@
+// Package daemon is one running instance: it opens the servers, stands by for
+// the lease, and while it leads runs the stages side by side.
+//
+// # Starting
+//
+// Faults of configuration, rule set, catalogue, schema version and mailbox table
+// end the start with an error. A server that is away is waited for, with one log line when it is
+// missed and one when it is back.
+//
+// # Stopping
+//
+// When the context ends (SIGTERM, SIGINT) the stages stop together, each at its own
+// edge: the inbox after its read, the pump after the message in its transaction (or before it,
+// when nothing has been decided yet: it rolls back and uses up no attempt), back-fill and
+// outbox after the call in flight has been recorded. The lease beats until the last of them has
+// returned, then it is released, so that a standby takes over at once. HTTP and connections
+// come last.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+
+	"msgx/cmd/msgx/config"
+	"msgx/cmd/msgx/core"
+	"msgx/engine/api"
+	"msgx/engine/clock"
+	"msgx/engine/lease"
+	"msgx/engine/mailbox"
+	"msgx/engine/outbox/kafka"
+	"msgx/engine/store"
+)
+
+// Daemon is one instance. New opens its HTTP face; Run does the rest.
+type Daemon struct {
+	config  *config.Config
+	core    *core.Core
+	log     *slog.Logger
+	clock   clock.Clock
+	build   string
+	store   *store.Store
+	servers servers
+	lease   *lease.Lease
+	api     *api.Server
+	metrics *registries
+}
+
+// servers are the connections to what is not ours.
+type servers struct {
+	mailbox atomic.Pointer[mailbox.Mailbox] // nil until it was reached once
+	admin   *kafka.Admin
+	msg     *kafka.Publisher
+	schd    *kafka.Publisher
+}
+
+// New checks what can be checked without a server, and opens the HTTP address.
+func New(ctx context.Context, c *config.Config, build string, log *slog.Logger) (*Daemon, error) {
+	if faults := c.CheckServe(); len(faults) > 0 {
+		return nil, fmt.Errorf("configuration: %w", errors.Join(faults...))
+	}
+	mind, err := core.New(c)
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{config: c, core: mind, log: log, clock: clock.System{}, build: build, metrics: newRegistries()}
+	d.metrics.process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if d.store, err = OpenStore(ctx, c, mind); err != nil {
+		return nil, err
+	}
+	if err := d.openKafka(); err != nil {
+		return nil, err
+	}
+	d.lease = lease.New(d.store, lease.Options{
+		Holder: Holder(c), Lease: c.Lease.Duration, Clock: d.clock, Log: log, Registerer: d.metrics.process,
+	})
+	d.api, err = api.Listen(c.HTTP.Listen, d.metrics, d.checks(), log)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Holder names this instance.
+func Holder(c *config.Config) string {
+	if c.Instance != "" {
+		return c.Instance
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
+}
+
+// OpenStore prepares for our own database; nothing is connected yet.
+func OpenStore(ctx context.Context, c *config.Config, mind *core.Core) (*store.Store, error) {
+	bound := sessionBound(c)
+	return store.Open(ctx, store.Config{
+		URL: c.Postgres.URL, MaxConns: int32(c.Postgres.MaxConns), StatementTimeout: bound, IdleInTxTimeout: bound,
+	}, mind.Catalogue, c.Airport.Location)
+}
+
+// sessionBound is how long a statement, or a transaction left idle, may last:
+// below the lease, so that a frozen session cannot block a takeover.
+func sessionBound(c *config.Config) time.Duration { return c.Lease.Duration * 2 / 5 }
+
+// MailboxConfig is the mailbox as the configuration names it.
+func MailboxConfig(c *config.Config) mailbox.Config {
+	m := c.Mailbox
+	return mailbox.Config{
+		DSN: m.DSN, Body: m.Body, Zone: c.Airport.Location,
+		ReadTimeout: m.ReadTimeout, WriteTimeout: m.WriteTimeout, ProcessedStatus: m.ProcessedStatus,
+		Inbound: mailbox.Inbound{
+			Table: m.Inbound.Table, ID: m.Inbound.ID, Body: m.Inbound.Body,
+			Received: m.Inbound.Received, Processed: m.Inbound.Processed, Status: m.Inbound.Status,
+		},
+	}
+}
+
+// KafkaConfig is the cluster as the configuration names it.
+func KafkaConfig(c *config.Config) kafka.Config {
+	return kafka.Config{
+		Brokers: c.Kafka.Brokers, ClientID: "msgx", RequestTimeout: c.Kafka.RequestTimeout, MaxMessageBytes: c.Kafka.MaxMessageBytes,
+	}
+}
+
+// Topics are the two topics as they should be.
+func Topics(c *config.Config) []kafka.Topic {
+	return []kafka.Topic{
+		{Name: c.Kafka.MsgTopic, Partitions: c.Kafka.Partitions, Replication: c.Kafka.Replication},
+		{Name: c.Kafka.SchdTopic, Partitions: c.Kafka.Partitions, Replication: c.Kafka.Replication, Compacted: true},
+	}
+}
+
+func (d *Daemon) openKafka() (err error) {
+	k := KafkaConfig(d.config)
+	if d.servers.admin, err = kafka.NewAdmin(k); err != nil {
+		return err
+	}
+	if d.servers.msg, err = kafka.New(k, d.config.Kafka.MsgTopic); err != nil {
+		return err
+	}
+	d.servers.schd, err = kafka.New(k, d.config.Kafka.SchdTopic)
+	return err
+}
+
+// Address is where metrics and health are served.
+func (d *Daemon) Address() string { return d.api.Address() }
+
+// Run runs the instance until ctx ends (nil) or something is wrong that
+// waiting does not mend.
+func (d *Daemon) Run(ctx context.Context) error {
+	defer d.close()
+	for _, line := range d.config.Shown() {
+		d.log.Debug("parameter", "is", line)
+	}
+	d.log.Info("starting", "build", d.build, "instance", Holder(d.config), "http", "http://"+d.Address(), "ruleset", d.core.Rules.Hash())
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.api.Run(ctx) })
+	group.Go(func() error {
+		err := d.awaitServers(ctx)
+		if errors.Is(err, context.Canceled) {
+			return nil // asked to stop while waiting
+		}
+		if err != nil {
+			return err
+		}
+		return d.lease.Run(ctx, d.lead)
+	})
+	err := group.Wait()
+	d.log.Info("stopped")
+	return err
+}
+
+func (d *Daemon) close() {
+	d.servers.msg.Close()
+	d.servers.schd.Close()
+	if m := d.servers.mailbox.Load(); m != nil {
+		_ = m.Close()
+	}
+	d.store.Close()
+}
+
+// registries join the metrics of the process with those of the stages, which
+// begin anew with each time of leading.
+type registries struct {
+	process *prometheus.Registry
+	leading *swap
+}
+
+func newRegistries() *registries {
+	return &registries{process: prometheus.NewRegistry(), leading: &swap{}}
+}

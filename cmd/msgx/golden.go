@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"msgx/cmd/msgx/core"
+	"msgx/golden"
+)
+
+func goldenCommand(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "golden",
+		Short: "Run the corpus of recorded decisions",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(goldenRunCommand(g))
+	return cmd
+}
+
+func goldenRunCommand(g *globals) *cobra.Command {
+	var (
+		pattern, dir string
+		update       bool
+	)
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run golden cases against the rule set",
+		Long: `Run golden cases: each says what was there before, which messages come, what becomes of each,
+and what is there afterwards. Without --dir the corpus in the binary is run, against the rule
+set in the binary or that of msgx.rules.dir.
+
+Exits with 1 when a case fails, and when no case matches.`,
+		Example: "  msgx golden run\n  msgx golden run -r 'code-share' --set rules.dir=./candidate",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if update && dir == "" {
+				return usagef("--update needs --dir: the golden directory to write to")
+			}
+			c, err := g.config()
+			if err != nil {
+				return err
+			}
+			cat, err := core.LoadCatalogue(c)
+			if err != nil {
+				return err
+			}
+			report, err := golden.Run(golden.Options{
+				Catalogue: cat, Rules: core.RulesFS(c), Out: cmd.OutOrStdout(), Pattern: pattern, Dir: dir, Update: update,
+			})
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), report); err != nil {
+				return err
+			}
+			if !report.OK() {
+				return errNotWell
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&pattern, "run", "r", "", "regular expression on the names of cases")
+	cmd.Flags().StringVar(&dir, "dir", "", "golden directory to read cases from")
+	cmd.Flags().BoolVar(&update, "update", false, "write what came out into the cases of --dir")
+	return cmd
+}

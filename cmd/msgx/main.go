@@ -1,0 +1,102 @@
+// Command msgx turns a shared airport message mailbox into an authoritative
+// flight state. Run `msgx help` for its commands; README.md at the root of the
+// repository says how to begin.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes: 0 done, 1 the command did its work and what it found is not
+// well, or it failed on the way, 2 it was called or configured wrongly.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError marks an error that the caller of the command can mend.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errNotWell ends a command with exit code 1 after it has printed what it found.
+var errNotWell = errors.New("not well")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := rootCommand().ExecuteContext(ctx)
+	stop()
+	os.Exit(exitCode(err))
+}
+
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errNotWell):
+		return exitFailed
+	case errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "msgx: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(os.Stderr, "msgx: %v\n", err)
+		return exitFailed
+	}
+}
+
+func rootCommand() *cobra.Command {
+	g := &globals{}
+	root := &cobra.Command{
+		Use:   "msgx",
+		Short: "Turn a shared airport message mailbox into an authoritative flight state",
+		Long: `msgx reads XML messages from a mailbox table in a shared MySQL strictly in order,
+decides with versioned Lua rules what each does to a flight, commits the result in one
+PostgreSQL transaction, delivers it to Kafka and writes the processed mark back.
+
+To see what messages would do, without any server:  msgx try FILE...
+To see everything at work on this machine:          make demo
+
+Exit codes: 0 done; 1 failed, or what was looked at is not well; 2 called or configured wrongly.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w\nrun `%s --help` for its flags", err, cmd.CommandPath())
+	})
+	root.PersistentFlags().StringVarP(&g.file, "config", "c", os.Getenv("MSGX_CONFIG"), "configuration file, YAML (or MSGX_CONFIG)")
+	root.PersistentFlags().StringArrayVar(&g.set, "set", nil, "set one parameter, such as --set log.level=debug; may be repeated")
+	root.AddCommand(serveCommand(g), migrateCommand(g), checkCommand(g), tryCommand(g),
+		flightCommand(g), messageCommand(g), rulesCommand(g), goldenCommand(g),
+		demoCommand(g), parametersCommand(), versionCommand())
+	for _, c := range root.Commands() {
+		asUsage(c)
+	}
+	return root
+}
+
+// asUsage makes a wrong number of arguments a usage error, for c and below.
+func asUsage(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usagef("%w\nusage: %s", err, cmd.UseLine())
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		asUsage(sub)
+	}
+}

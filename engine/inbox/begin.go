@@ -1,0 +1,106 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"msgx/engine/fault"
+	"msgx/engine/watermark"
+)
+
+// begin reads the cursor, and seeds it on a database that has none.
+func (i *Inbox) begin(ctx context.Context) (rest, error) {
+	cursor, found, err := i.n.Store.Cursor(ctx)
+	if err != nil {
+		return i.storeFailed(err)
+	}
+	if !found {
+		if again, err := i.seed(ctx); err != nil {
+			return again, err
+		}
+		if cursor, found, err = i.n.Store.Cursor(ctx); err != nil || !found {
+			return i.storeFailed(errors.Join(err, errors.New("the seeded cursor is not there")))
+		}
+	}
+	i.cursor = &cursor
+	i.metrics.at(cursor, i.n.Clock.Now())
+	return rest{}, nil
+}
+
+func (i *Inbox) seed(ctx context.Context) (rest, error) {
+	if i.o.Cutover == "" {
+		return rest{}, fmt.Errorf("%w: this database has never read the mailbox and does not know where to begin: set msgx.pipeline.cutover-watermark to "+
+			"min (read every row that is there), zero (begin at id 1), max (leave out what is there now) or the last id to leave out", fault.ErrRefused)
+	}
+	lowest, highest, next, err := i.n.Mailbox.Bounds(ctx)
+	if err != nil {
+		return i.mailboxFailed(err)
+	}
+	mark, err := place(i.o.Cutover, lowest, highest, next)
+	if err != nil {
+		return rest{}, err
+	}
+	// Read before the seed counts: what is missing now and turns up later is late.
+	first := max(1, mark-i.o.SeedWindow+1)
+	below, err := i.n.Mailbox.Existing(ctx, first, mark, int(i.o.SeedWindow))
+	if err != nil {
+		return i.mailboxFailed(err)
+	}
+	i.mailbox.back()
+	now := i.n.Clock.Now()
+	if err := i.n.Writer.Seed(ctx, mark, i.o.Cutover, now); err != nil {
+		return i.storeFailed(err)
+	}
+	i.n.Log.Info("watermark seeded", slog.String("cutover", i.o.Cutover), slog.Int64("watermark", mark))
+	if gaps := missing(below, first, mark, now); len(gaps) > 0 {
+		step := watermark.Step{Cursor: watermark.Cursor{Watermark: mark, SeededAt: now}, Holes: gaps}
+		if _, err := i.n.Writer.Advance(ctx, step, now); err != nil {
+			return i.storeFailed(err)
+		}
+	}
+	return rest{}, nil
+}
+
+// place says which watermark a cut-over setting means. An empty table has no
+// row to leave out or to begin with: both mean zero, and ids that were used up before are
+// waited for once, as any hole.
+func place(cutover string, lowest, highest, next int64) (int64, error) {
+	switch cutover {
+	case "zero":
+		return 0, nil
+	case "min":
+		return max(lowest-1, 0), nil
+	case "max":
+		return highest, nil
+	}
+	id, err := strconv.ParseInt(cutover, 10, 64)
+	if err != nil || id < 0 {
+		return 0, fmt.Errorf("%w: msgx.pipeline.cutover-watermark is %q, expected min, zero, max or an id", fault.ErrRefused, cutover)
+	}
+	if next != 0 && id >= next {
+		return 0, fmt.Errorf("%w: msgx.pipeline.cutover-watermark is %d, expected less than the next id of the mailbox, %d: rows up to it would never be read", fault.ErrRefused, id, next)
+	}
+	return id, nil
+}
+
+// missing are the runs of ids from first to last that have no row, as holes that
+// were given up at once.
+func missing(rows []watermark.Row, first, last int64, at time.Time) []watermark.Hole {
+	var gaps []watermark.Hole
+	add := func(from, to int64) {
+		if from <= to {
+			gaps = append(gaps, watermark.Hole{First: from, Last: to, Since: at, Outcome: watermark.HoleAged, At: at})
+		}
+	}
+	next := first
+	for _, row := range rows {
+		add(next, row.MsgID-1)
+		next = row.MsgID + 1
+	}
+	add(next, last)
+	return gaps
+}

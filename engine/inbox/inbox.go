@@ -1,0 +1,180 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"msgx/engine/clock"
+	"msgx/engine/fault"
+	"msgx/engine/watermark"
+)
+
+// Stage is the name under which the inbox is paused.
+const Stage = "inbox"
+
+// Mailbox is what the inbox reads. Rows come ascending, and complete or with an error.
+type Mailbox interface {
+	After(ctx context.Context, after int64, limit int) ([]watermark.Row, error)
+	Existing(ctx context.Context, first, last int64, limit int) ([]watermark.Row, error)
+	// Bounds tells the lowest and highest visible id (0 when there is none)
+	// and the next id to be handed out (0 when that is not known).
+	Bounds(ctx context.Context) (lowest, highest, next int64, err error)
+}
+
+// Store is what the inbox reads of our own database.
+type Store interface {
+	Cursor(ctx context.Context) (watermark.Cursor, bool, error)
+	AgedHoles(ctx context.Context, since time.Time) ([]watermark.Hole, error)
+	Paused(ctx context.Context) (map[string]bool, error)
+}
+
+// Writer is what the inbox writes. Every write is fenced.
+type Writer interface {
+	Seed(ctx context.Context, mark int64, how string, at time.Time) error
+	Advance(ctx context.Context, step watermark.Step, at time.Time) (enqueued int, err error)
+	RecordLate(ctx context.Context, rows []watermark.Row, at time.Time) error
+}
+
+// Needs is what the inbox works with.
+type Needs struct {
+	Mailbox  Mailbox
+	Store    Store
+	Writer   Writer
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Registry prometheus.Registerer // nil for no metrics
+}
+
+// Options are the inbox's settings. MaxCommitDelay has to be given; what else is zero
+// takes the value of Defaults.
+type Options struct {
+	PollInterval   time.Duration
+	ClaimBatch     int
+	MaxCommitDelay time.Duration
+	IDStride       int64
+	// Cutover says where an empty database begins to read: min, zero, max or an id.
+	Cutover string
+	// LateWindow is how long released holes are looked at again, every LateEvery.
+	LateWindow, LateEvery time.Duration
+	// SeedWindow is how many ids below a seed are looked at for late rows.
+	SeedWindow int64
+	// Waits are the back-off steps while a server is away; the last repeats.
+	Waits []time.Duration
+}
+
+// Defaults are the settings where nothing else is configured.
+func Defaults() Options {
+	return Options{
+		PollInterval: time.Second, ClaimBatch: 500, IDStride: 1, LateWindow: 24 * time.Hour, LateEvery: time.Minute, SeedWindow: 1000,
+		Waits: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 15 * time.Second, 30 * time.Second},
+	}
+}
+
+func (o Options) withDefaults() Options {
+	d := Defaults()
+	pick(&o.PollInterval, d.PollInterval)
+	pick(&o.ClaimBatch, d.ClaimBatch)
+	pick(&o.IDStride, d.IDStride)
+	pick(&o.LateWindow, d.LateWindow)
+	pick(&o.LateEvery, d.LateEvery)
+	pick(&o.SeedWindow, d.SeedWindow)
+	if len(o.Waits) == 0 {
+		o.Waits = d.Waits
+	}
+	return o
+}
+
+func pick[T time.Duration | int | int64](value *T, usual T) {
+	if *value == 0 {
+		*value = usual
+	}
+}
+
+// Inbox is the stage. It runs once at a time.
+type Inbox struct {
+	n       Needs
+	o       Options
+	metrics *metrics
+	poke    chan struct{}
+
+	mailbox, store outage
+	cursor         *watermark.Cursor // nil when it has to be read
+	paused, reused bool
+	late           lateRows
+}
+
+// New makes an inbox.
+func New(n Needs, o Options) (*Inbox, error) {
+	if o.MaxCommitDelay <= 0 {
+		return nil, fmt.Errorf("inbox: msgx.pipeline.max-commit-delay is %s, expected the bound that the mailbox's owner gives", o.MaxCommitDelay)
+	}
+	m, err := newMetrics(n.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: metrics: %w", err)
+	}
+	return &Inbox{
+		n: n, o: o.withDefaults(), metrics: m, poke: make(chan struct{}, 1),
+		mailbox: outage{server: "mailbox", log: n.Log}, store: outage{server: "database", log: n.Log},
+	}, nil
+}
+
+// Poke says that a row has been put into the mailbox, so that it need not wait
+// for the poll interval. It never blocks.
+func (i *Inbox) Poke() {
+	select {
+	case i.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Run reads until ctx ends (nil), the lease is lost (fault.ErrFenced), or there is no
+// telling where to begin (fault.ErrRefused).
+func (i *Inbox) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		rest, err := i.round(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if final(err) {
+			return fmt.Errorf("inbox: %w", err)
+		}
+		if err == nil { // not before: a database may read well and refuse to write
+			i.store.back()
+		}
+		i.wait(ctx, rest)
+	}
+	return nil //nolint:nilerr // a call that ctx broke off is no failure
+}
+
+// final tells which errors waiting does not mend.
+func final(err error) bool {
+	return errors.Is(err, fault.ErrFenced) || errors.Is(err, fault.ErrRefused)
+}
+
+// rest is the pause between rounds.
+type rest struct {
+	length time.Duration
+	early  bool // a poke may end it
+}
+
+func (i *Inbox) wait(ctx context.Context, r rest) {
+	if r.length <= 0 {
+		return
+	}
+	var poke <-chan struct{}
+	if r.early {
+		poke = i.poke
+	}
+	t := i.n.Clock.NewTimer(r.length)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C():
+	case <-poke:
+	}
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"msgx/engine/fault"
+)
+
+const (
+	sqlPaused = `SELECT subject, value FROM operator_control WHERE control = 'pause'`
+
+	sqlSetControl = `
+INSERT INTO operator_control (control, subject, value, changed_by, reason, changed_at) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (control, subject) DO UPDATE SET
+    value = excluded.value, changed_by = excluded.changed_by, reason = excluded.reason, changed_at = excluded.changed_at`
+
+	sqlLogOperator = `INSERT INTO operator_log (at, who, action, subject, reason) VALUES ($1, $2, $3, $4, $5)`
+
+	sqlFact = `SELECT value FROM instance_fact WHERE name = $1`
+
+	sqlSetFact = `
+INSERT INTO instance_fact (name, value, set_at) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value, set_at = excluded.set_at`
+
+	sqlRecordRuleset = `
+INSERT INTO ruleset (hash, settings, build, first_seen) VALUES ($1, $2::json, $3, $4) ON CONFLICT (hash) DO NOTHING`
+
+	sqlRecordRulesetFiles = `
+INSERT INTO ruleset_file (hash, path, content)
+SELECT $1, f.path, f.content FROM unnest($2::text[], $3::bytea[]) AS f (path, content)
+ON CONFLICT (hash, path) DO NOTHING`
+
+	sqlEndRuleset = `UPDATE ruleset_live SET live_to = $2 WHERE live_to IS NULL AND (hash, build) <> ($1, $3)`
+
+	sqlBeginRuleset = `
+INSERT INTO ruleset_live (hash, live_from, build)
+SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM ruleset_live WHERE live_to IS NULL)
+ON CONFLICT (hash, live_from) DO UPDATE SET live_to = NULL, build = excluded.build`
+
+	sqlLiveRuleset = `SELECT hash FROM ruleset_live WHERE live_to IS NULL`
+)
+
+// Stages that can be paused.
+var Stages = []string{"inbox", "pump", "backfill", "KAFKA:msg", "KAFKA:schd"}
+
+// Paused tells of each stage that an operator ever paused whether it is paused now.
+func (s *Store) Paused(ctx context.Context) (map[string]bool, error) {
+	out := map[string]bool{}
+	err := s.read(ctx, "read what is paused", func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, sqlPaused)
+		if err != nil {
+			return err
+		}
+		var stage, value string
+		_, err = pgx.ForEachRow(rows, []any{&stage, &value}, func() error { out[stage] = value == "paused"; return nil })
+		return err
+	})
+	return out, err
+}
+
+// SetPaused pauses or resumes a stage for every instance, now and after a restart, and
+// writes down who did it and why.
+func (s *Store) SetPaused(ctx context.Context, stage string, paused bool, who, why string, at time.Time) error {
+	value, action := "running", "resume"
+	if paused {
+		value, action = "paused", "pause"
+	}
+	op := action + " " + stage
+	if !slices.Contains(Stages, stage) {
+		return fmt.Errorf("store: %s: %w: no such stage, expected one of %q", op, fault.ErrRefused, Stages)
+	}
+	who, why = safe(who, nameLimit), safe(why, reasonLimit)
+	if who == "" || why == "" {
+		return fmt.Errorf("store: %s: %w: it needs a name and a reason", op, fault.ErrRefused)
+	}
+	err := s.InTx(ctx, func(tx *Tx) error {
+		tx.Finally(sqlSetControl, "pause", stage, value, who, why, at)
+		tx.Finally(sqlLogOperator, at, who, action, stage, why)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", op, err)
+	}
+	return nil
+}
+
+// Fact reads a setting that data depend on; false when it was never set.
+func (s *Store) Fact(ctx context.Context, name string) (value string, found bool, err error) {
+	err = s.read(ctx, "read fact "+name, func(ctx context.Context) error {
+		err := s.pool.QueryRow(ctx, sqlFact, name).Scan(&value)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		found = err == nil
+		return err
+	})
+	return value, found, err
+}
+
+// SetFact keeps a setting that data depend on.
+func (w *Writer) SetFact(ctx context.Context, name, value string, at time.Time) error {
+	return w.inTx(ctx, "keep fact "+name, nil, func(tx *Tx) error {
+		tx.Finally(sqlSetFact, name, value, at)
+		return nil
+	})
+}
+
+// RecordRuleset keeps a rule set whole and makes it the live one. Recording the
+// live one again changes nothing.
+func (w *Writer) RecordRuleset(ctx context.Context, hash string, files map[string][]byte, settings map[string]string, build string, at time.Time) error {
+	op := "record rule set " + hash
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	encoded, err := json.Marshal(settings)
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", op, err)
+	}
+	paths, contents := make([]string, 0, len(files)), make([][]byte, 0, len(files))
+	for path, content := range files {
+		if content == nil {
+			content = []byte{}
+		}
+		paths, contents = append(paths, path), append(contents, content)
+	}
+	return w.inTx(ctx, op, nil, func(tx *Tx) error {
+		tx.Finally(sqlRecordRuleset, hash, string(encoded), build, at)
+		tx.Finally(sqlRecordRulesetFiles, hash, paths, contents)
+		tx.Finally(sqlEndRuleset, hash, at, build)
+		tx.Finally(sqlBeginRuleset, hash, at, build)
+		return nil
+	})
+}
+
+// LiveRuleset is the hash of the live rule set, "" before the first.
+func (s *Store) LiveRuleset(ctx context.Context) (hash string, err error) {
+	err = s.read(ctx, "read the live rule set", func(ctx context.Context) error {
+		err := s.pool.QueryRow(ctx, sqlLiveRuleset).Scan(&hash)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return hash, err
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"msgx/engine/fault"
+)
+
+// classify turns what the driver says into what stages act on. Whatever concerns the
+// server or the way to it is fault.ErrUnavailable and uses up no attempt; whatever a
+// living server says of a statement stays what it is and counts against the message. The
+// caller's own cancellation stays a cancellation.
+func classify(ctx context.Context, err error) error {
+	var answer *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return err
+	case errors.As(err, &answer):
+		if serverAway(answer) {
+			return fmt.Errorf("%w: %w", fault.ErrUnavailable, err)
+		}
+		return err
+	case errors.Is(err, pgx.ErrNoRows):
+		return err
+	case brokenConnection(err):
+		return fmt.Errorf("%w: %w", fault.ErrUnavailable, err)
+	}
+	return err
+}
+
+// serverAway tells the answers that say "not now, whoever asks": connection exceptions, no
+// room (connections, disk), shutting down or starting up, read-only, failed authentication.
+func serverAway(e *pgconn.PgError) bool {
+	switch e.Code {
+	case "57014", "25P03": // this statement, or this decision, took too long: its own fault
+		return false
+	case "53100", "53300", "25006", "57P01", "57P02", "57P03", "57P05":
+		return true
+	}
+	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "28") || strings.HasPrefix(e.Code, "58") ||
+		e.Severity == "FATAL" || e.Severity == "PANIC"
+}
+
+// brokenConnection tells errors of the way to the server. A deadline is one too:
+// it is this side's patience, longer than any statement may take.
+func brokenConnection(err error) bool {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+// refused tells that nothing was sent, that a living server refused a statement, or that it
+// gave the transaction up for idleness: in each case it has not committed.
+func refused(err error) bool {
+	var unsent pgx.ErrPreprocessingBatch
+	if errors.As(err, &unsent) {
+		return true
+	}
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && (answer.Severity == "ERROR" || answer.Code == "25P03")
+}
+
+func isUndefinedTable(err error) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && answer.Code == "42P01"
+}

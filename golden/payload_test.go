@@ -1,0 +1,66 @@
+package golden
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"msgx"
+	"msgx/engine/event"
+	"msgx/schemas"
+)
+
+// Every event of the corpus is what its published schema says.
+func TestPayloadsFollowTheirSchemas(t *testing.T) {
+	cat, err := schemas.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := map[event.Target]*jsonschema.Schema{}
+	for target, file := range map[event.Target]string{
+		event.Msg:  "../schemas/generated/event-msg.schema.json",
+		event.Schd: "../schemas/generated/event-schd.schema.json",
+	} {
+		compiler := jsonschema.NewCompiler()
+		compiler.AssertFormat()
+		if compiled[target], err = compiler.Compile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := &Options{Catalogue: cat, Rules: msgx.Files, Out: io.Discard}
+	names, err := o.names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, name := range names {
+		c, err := o.read(name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		out, err := c.once(o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, r := range out.results {
+			for _, e := range r.Settlement.Effects.Events {
+				if e.Payload == nil {
+					continue
+				}
+				checked++
+				value, err := jsonschema.UnmarshalJSON(bytes.NewReader(e.Payload))
+				if err == nil {
+					err = compiled[e.Target].Validate(value)
+				}
+				if err != nil {
+					t.Errorf("case %s, message %d, %s of flight %s:\n%s\n%v", name, r.MsgID, e.Target, e.FLID, e.Payload, err)
+				}
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d payloads were checked, expected the corpus to have more", checked)
+	}
+}

@@ -1,0 +1,129 @@
+package golden
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"msgx/engine/decision"
+	"msgx/engine/event"
+	"msgx/engine/message"
+	"msgx/engine/rehearse"
+)
+
+// tell writes what came out of a case, in the form of its expect file: each
+// message with its outcome and effects, then the flights as they are afterwards.
+func (c *Case) tell(o *Options, out outcome, payloads bool) string {
+	var b strings.Builder
+	for i, r := range out.results {
+		tellOutcome(&b, c.steps[i].name, r.Settlement.Outcome)
+		if r.Message != nil {
+			tellCounts(&b, "unknown", r.Message.Unknowns)
+			tellCounts(&b, "dropped", r.Message.Dropped)
+		}
+		tellSettlement(&b, &r.Settlement, payloads)
+	}
+	b.WriteString("\nafterwards:\n")
+	b.Write(rehearse.FormatState(o.Catalogue, c.Settings.Zone, out.after))
+	return tidy(b.String())
+}
+
+func tellOutcome(b *strings.Builder, name string, o message.Outcome) {
+	fmt.Fprintf(b, "%s: %s", name, o.State)
+	if o.Class != "" {
+		fmt.Fprintf(b, "(%s)", o.Class)
+	}
+	fmt.Fprintf(b, " %s\n", o.Reason)
+}
+
+func tellCounts(b *strings.Builder, what string, counts []message.Unknown) {
+	for _, u := range counts {
+		fmt.Fprintf(b, "  %s %s, %d\n", what, u.Path, u.Count)
+	}
+}
+
+func tellSettlement(b *strings.Builder, s *decision.Settlement, payloads bool) {
+	for _, w := range s.Warnings {
+		fmt.Fprintf(b, "  warning: %s\n", w)
+	}
+	for _, n := range s.Effects.Notes {
+		if n.FLID != 0 {
+			fmt.Fprintf(b, "  note: flight %s: %s\n", n.FLID, n.Reason)
+		} else {
+			fmt.Fprintf(b, "  note: %s\n", n.Reason)
+		}
+	}
+	for _, e := range s.Effects.Events {
+		tellEvent(b, s, &e, payloads)
+	}
+	for _, r := range s.Effects.Refs {
+		fmt.Fprintf(b, "  reference %s %s: %s %s\n", r.Type, r.Key, r.Op, r.Value)
+	}
+	for _, out := range s.Effects.Outbound {
+		fmt.Fprintf(b, "  request %s %v\n", out.Request, out.Fields)
+	}
+}
+
+// tellEvent writes an event. The changes stand under the msg event, which
+// carries them; a payload is shown on request, without the hash of the rule set, which is
+// another after every edit of a rule.
+func tellEvent(b *strings.Builder, s *decision.Settlement, e *event.Event, payloads bool) {
+	i := slices.IndexFunc(s.Effects.Advances, func(a decision.Advance) bool { return a.After.ID == e.FLID })
+	switch {
+	case i < 0:
+		fmt.Fprintf(b, "  %s of flight %s, which does not advance\n", e.Target, e.FLID)
+		return
+	case e.Target == event.Msg:
+		fmt.Fprintf(b, "  msg  %s v%d %s", e.FLID, e.Version, s.Effects.Advances[i].Op)
+	default:
+		fmt.Fprintf(b, "  schd %s v%d", e.FLID, e.Version)
+	}
+	if e.Key != e.FLID.String() {
+		fmt.Fprintf(b, ", key %s", e.Key)
+	}
+	if e.Type == event.Tombstone {
+		b.WriteString(", tombstone")
+	}
+	b.WriteByte('\n')
+	if e.Target == event.Msg {
+		for _, c := range s.Effects.Advances[i].Changed {
+			tellChange(b, &c)
+		}
+	}
+	if payloads && e.Payload != nil {
+		fmt.Fprintf(b, "    payload %s\n", strings.ReplaceAll(string(e.Payload), e.Ruleset, "(hash)"))
+	}
+}
+
+// tellChange writes one difference; of a list each entry on its own line, as
+// it goes (-) and comes (+).
+func tellChange(b *strings.Builder, c *decision.FieldChange) {
+	gone, isList := entries(c.Before)
+	come, alsoList := entries(c.After)
+	switch {
+	case isList || alsoList:
+		fmt.Fprintf(b, "    %s:\n", c.Path)
+		for _, e := range gone {
+			fmt.Fprintf(b, "      - %s\n", e)
+		}
+		for _, e := range come {
+			fmt.Fprintf(b, "      + %s\n", e)
+		}
+	case c.Before == nil:
+		fmt.Fprintf(b, "    %s: %s\n", c.Path, c.After)
+	case c.After == nil:
+		fmt.Fprintf(b, "    %s: %s -> nothing\n", c.Path, c.Before)
+	default:
+		fmt.Fprintf(b, "    %s: %s -> %s\n", c.Path, c.Before, c.After)
+	}
+}
+
+// entries splits a list into its entries.
+func entries(value json.RawMessage) ([]json.RawMessage, bool) {
+	var out []json.RawMessage
+	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &out) != nil {
+		return nil, false
+	}
+	return out, true
+}

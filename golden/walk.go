@@ -1,0 +1,63 @@
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"msgx/engine/codec"
+	"msgx/engine/decision"
+	"msgx/engine/rehearse"
+	"msgx/engine/rulebook"
+	"msgx/engine/verdict"
+)
+
+// moment is when everything in a case happens.
+var moment = time.Date(2021, 1, 23, 4, 0, 0, 0, time.UTC)
+
+// outcome is a case that has been run once.
+type outcome struct {
+	results []rehearse.Result
+	after   rehearse.World
+}
+
+// run runs a case twice, on two rule sets loaded anew, and tells what came out.
+func (c *Case) run(o *Options) (string, error) {
+	first, err := c.once(o)
+	if err != nil {
+		return "", err
+	}
+	second, err := c.once(o)
+	if err != nil {
+		return "", err
+	}
+	if a, b := c.tell(o, first, true), c.tell(o, second, true); a != b {
+		return "", fmt.Errorf("two runs disagree (- first, + second)\n%s", indent(difference(a, b)))
+	}
+	return c.tell(o, first, c.Settings.Payloads), nil
+}
+
+func (c *Case) once(o *Options) (outcome, error) {
+	decoder, err := codec.New(o.Catalogue, codec.Options{Zone: c.Settings.Zone, Ignore: c.Settings.Ignore})
+	if err != nil {
+		return outcome{}, err
+	}
+	if o.Rules == nil {
+		return outcome{}, errors.New("golden: no rule set is given")
+	}
+	rules, err := rulebook.Load(o.Rules, o.Catalogue, rulebook.Settings{AbsentOptional: c.Settings.AbsentOptional}, rulebook.Limits{})
+	if err != nil {
+		return outcome{}, err
+	}
+	judge := verdict.New(o.Catalogue, rules, verdict.Options{
+		Options:         decision.Options{Zone: c.Settings.Zone, DayCutover: c.Settings.DayCutover, CodeShareKey: c.Settings.CodeShare},
+		IdentityWithDay: c.Settings.IdentityWithDay,
+	})
+	r := rehearse.New(decoder, judge, func() time.Time { return moment }, c.before)
+	var out outcome
+	for _, s := range c.steps {
+		out.results = append(out.results, r.Run(s.raw))
+	}
+	out.after = r.World()
+	return out, nil
+}

@@ -1,0 +1,743 @@
+---@meta msgx
+-- Generated from the catalogue by "go generate ./schemas"; do not edit.
+
+---Stands for an element that was there and empty. It occurs only in the records of
+---a message: compare with it (said == CLEAR), never put it into a decision.
+---@class msgx.Clear
+CLEAR = {}
+
+---id, such as "1000345"
+---(on the wire 1000345: 1 to 18 digits without a sign; leading zeros and blanks around it are dropped; exact)
+---@alias msgx.id string
+
+---int, such as 180
+---(on the wire 180: digits with an optional sign, within 32 bits)
+---@alias msgx.int integer
+
+---decimal, such as "1234.5"
+---(on the wire 1234.5: digits with an optional point, without a sign, at most 38 that count; exact)
+---@alias msgx.decimal string
+
+---datetime, such as "2021-01-23T05:35:00+08:00"
+---(on the wire 23JAN210535: DDMONYYHHMM in the airport zone, month name in any case, year 20YY, 2400 not valid)
+---@alias msgx.datetime string
+
+---date, such as "2021-01-23"
+---(on the wire 23JAN21: DDMONYY, month name in any case, year 20YY)
+---@alias msgx.date string
+
+---stamp, such as "2021-01-23T22:31:26+08:00"
+---(on the wire 20210123223126: yyyyMMddHHmmss in the airport zone)
+---@alias msgx.stamp string
+
+---duration, such as 121
+---(on the wire 0201: HHMM, hours may exceed 23; kept as whole minutes)
+---@alias msgx.duration integer
+
+---code, such as "CA"
+---(on the wire CA: text without the blanks around it, up to the field's maximum length)
+---@alias msgx.code string
+
+---text, such as "天气原因"
+---(on the wire 天气原因: text without the blanks around it, up to the field's maximum length)
+---@alias msgx.text string
+
+---flag, such as "A"
+---(on the wire A: one of the values listed for the field)
+---@alias msgx.flag string
+
+---diversion
+---@class msgx.FDIV
+---@field DDES? msgx.code diversion destination (at most 20 characters)
+---@field DDIR? "TO"|"FROM" diverted to here or from here
+---@field TEXT? msgx.text reason (at most 256 characters)
+
+---return
+---@class msgx.FRET
+---@field REID? "G"|"A" returned from the ground or the air
+---@field TEXT? msgx.text reason (at most 256 characters)
+
+---abnormality
+---@class msgx.FLAB
+---@field ARES? "O"|"G" on the own or the general side
+---@field TEXT? msgx.text reason (at most 256 characters)
+
+---one entry of ROUT, planned route
+---@class msgx.ROUT
+---@field RTNO? msgx.int source sequence, may be absent or repeat
+---@field APCD? msgx.code airport (at most 20 characters)
+---@field SCAT? msgx.datetime scheduled arrival
+---@field SCDT? msgx.datetime scheduled departure
+
+---one entry of ERUT, estimated route
+---@class msgx.ERUT
+---@field RTNO? msgx.int source sequence, may be absent or repeat
+---@field APCD? msgx.code airport (at most 20 characters)
+---@field SCAT? msgx.datetime scheduled arrival
+---@field SADC? msgx.text arrival day change, such as +1 (at most 8 characters)
+---@field SCDT? msgx.datetime scheduled departure
+---@field SDDC? msgx.text departure day change, such as +1 (at most 8 characters)
+
+---one entry of GTDT, gate allocations
+---@class msgx.GTDT
+---@field GTNO? msgx.int source sequence, may be absent or repeat
+---@field GATE? msgx.code gate (at most 20 characters)
+---@field PGOT? msgx.datetime planned opening
+---@field PGCT? msgx.datetime planned closing
+---@field GOTM? msgx.datetime opened
+---@field GCTM? msgx.datetime closed
+---@field GTYP? msgx.code gate type (at most 20 characters)
+
+---one entry of CKDT, check-in counters
+---@class msgx.CKDT
+---@field CKNO? msgx.int source sequence, may be absent or repeat
+---@field CHKC? msgx.code counter (at most 20 characters)
+---@field CCLS? msgx.code class (at most 20 characters)
+---@field PCOT? msgx.datetime planned opening
+---@field PCCT? msgx.datetime planned closing
+---@field COTM? msgx.datetime opened
+---@field CCTM? msgx.datetime closed
+---@field CTYP? msgx.code counter type (at most 20 characters)
+
+---one entry of CLDT, baggage belts
+---@class msgx.CLDT
+---@field CLNO? msgx.int source sequence, may be absent or repeat
+---@field BELT? msgx.code belt (at most 20 characters)
+---@field BCLS? msgx.code class (at most 20 characters)
+---@field PCOT? msgx.datetime planned opening
+---@field PCCT? msgx.datetime planned closing
+---@field FBAG? msgx.datetime first bag
+---@field LBAG? msgx.datetime last bag
+---@field BTYP? msgx.code belt type (at most 20 characters)
+
+---one entry of PSDT, planned stands
+---@class msgx.PSDT
+---@field PSNO? msgx.int source sequence, may be absent or repeat
+---@field PSST? msgx.code stand (at most 20 characters)
+---@field STST? msgx.datetime start
+---@field STET? msgx.datetime end
+
+---one entry of CHDT, baggage chutes
+---@class msgx.CHDT
+---@field CHNO? msgx.int source sequence, may be absent or repeat
+---@field CHUT? msgx.code chute (at most 20 characters)
+---@field CCLS? msgx.code class (at most 20 characters)
+---@field PCBT? msgx.datetime planned begin
+---@field PCET? msgx.datetime planned end
+---@field CBTM? msgx.datetime began
+---@field CETM? msgx.datetime ended
+---@field CTYP? msgx.code chute type (at most 20 characters)
+
+---one entry of DELY, delays
+---@class msgx.DELY
+---@field CODE? msgx.code delay code (at most 20 characters)
+---@field STRT? msgx.datetime start
+---@field DURA? msgx.duration length
+---@field TEXT? msgx.text reason (at most 256 characters)
+
+---one entry of ABTM, air bridges
+---@class msgx.ABTM
+---@field ASNO? msgx.int source sequence, may be absent or repeat
+---@field ABDG? msgx.code bridge (at most 20 characters)
+---@field ABOP? "A"|"D" attached or detached
+---@field AOTM? msgx.datetime time
+
+---one entry of CHOT, chocks
+---@class msgx.CHOT
+---@field CSNO? msgx.int source sequence, may be absent or repeat
+---@field CHTM? msgx.datetime time
+---@field CHID? "ON"|"OFF" on or off
+---@field CHST? msgx.code stand (at most 20 characters)
+
+---one entry of PORT, doors
+---@class msgx.PORT
+---@field POTM? msgx.datetime time
+---@field POID? "O"|"C" opened or closed
+
+---one entry of PSHT, push-backs
+---@class msgx.PSHT
+---@field PSHN? msgx.int source sequence, may be absent or repeat
+---@field PSTM? msgx.datetime time
+---@field PSID? "IN"|"OUT" in or out
+---@field PUST? msgx.code stand (at most 20 characters)
+
+---one entry of TIPT, taxi times
+---@class msgx.TIPT
+---@field TRTM? msgx.datetime time
+---@field TRST? msgx.code point (at most 20 characters)
+
+---one entry of SRVT, services
+---@class msgx.SRVT
+---@field SRTC? msgx.code service type (at most 20 characters)
+---@field SRQT? msgx.int quantity
+---@field SRST? msgx.datetime start
+---@field SRET? msgx.datetime end
+---@field SRPR? msgx.code provider (at most 20 characters)
+---@field SANR? msgx.code announcement reference (at most 20 characters)
+---@field SARR? msgx.code arrival reference (at most 20 characters)
+
+---one entry of VIPT, services of a VIP
+---@class msgx.VIPT
+---@field VSCD? msgx.code service (at most 20 characters)
+---@field VTQY? msgx.int quantity
+---@field VTST? msgx.datetime start
+---@field VTET? msgx.datetime end
+
+---one entry of VIPF, VIPs
+---@class msgx.VIPF
+---@field VPCD? msgx.code VIP code (at most 20 characters)
+---@field VFES? msgx.int number of escorts
+---@field VIPT? msgx.VIPT[] services of a VIP
+
+---@class msgx.Member
+---@field FLID msgx.id
+---@field FLNO? msgx.code
+
+---the current state of a flight, read-only; what has no value is nil, an empty list is {}
+---@class msgx.Flight
+---@field flid msgx.id the flight
+---@field state "ACTIVE"|"DELETED" whether it lives
+---@field version integer grows by one with every change
+---@field operation_day? msgx.date nil while unknown, never changes once set
+---@field FLID? msgx.id flight instance, the only identity
+---@field FFID? msgx.text display key, identifies nothing (at most 40 characters)
+---@field ALCD? msgx.code airline (at most 20 characters)
+---@field ALSC? msgx.code airline sub-company (at most 20 characters)
+---@field FLNO? msgx.code flight number (at most 12 characters)
+---@field MVIN? "A"|"D" movement: arrival or departure
+---@field SODT? msgx.datetime scheduled time, source of the operation day
+---@field FLTY? msgx.code flight type (at most 3 characters)
+---@field FLIN? "D"|"I"|"M" domestic, international or mixed
+---@field ACFT? msgx.code aircraft type (at most 20 characters)
+---@field RENO? msgx.code registration (at most 20 characters)
+---@field TAOP? msgx.code turnaround operator (at most 20 characters)
+---@field TAFL? msgx.code turnaround flight number (at most 20 characters)
+---@field TAID? msgx.id turnaround FLID
+---@field TRML? msgx.code terminal (at most 5 characters)
+---@field MAXP? msgx.int seats
+---@field CSOP? msgx.code code share: operator of the master (at most 20 characters)
+---@field CSFT? msgx.code code share: number of the master (at most 20 characters)
+---@field MAID? msgx.id code share: FLID of the master
+---@field ESTT? msgx.datetime estimated time
+---@field ACTT? msgx.datetime actual time
+---@field STND? msgx.code current stand (at most 8 characters)
+---@field PHAG? msgx.code passenger handling agent (at most 12 characters)
+---@field FHAG? msgx.code ground handling agent (at most 12 characters)
+---@field MHAG? msgx.code maintenance handling agent (at most 12 characters)
+---@field CNCL? msgx.datetime cancelled at
+---@field REMC? msgx.text remark (at most 80 characters)
+---@field BOTM? msgx.datetime boarding opened
+---@field LACL? msgx.datetime last call
+---@field FINT? msgx.datetime final time
+---@field APPT? msgx.datetime approved time
+---@field EGSR? msgx.datetime engine start requested
+---@field EGST? msgx.datetime engine started
+---@field VIPP? msgx.int number of VIPs
+---@field VIPR? msgx.int VIP ranking
+---@field LBNO? msgx.int local bags
+---@field LBWT? msgx.decimal weight of the local bags
+---@field PAXC? msgx.int passengers
+---@field EXSC? msgx.code external status (at most 8 characters)
+---@field EXSR? msgx.text external status remark (at most 256 characters)
+---@field FTSS? msgx.code flight status (at most 8 characters)
+---@field PEDT? msgx.datetime previous station, estimated departure
+---@field NEAT? msgx.datetime next station, estimated arrival
+---@field PADT? msgx.datetime previous station, actual departure
+---@field NAAT? msgx.datetime next station, actual arrival
+---@field COBT? msgx.datetime calculated off-block time
+---@field TOBT? msgx.datetime target off-block time
+---@field EOBT? msgx.datetime estimated off-block time
+---@field CTOT? msgx.datetime calculated take-off time
+---@field IEST? msgx.datetime internal estimate
+---@field RUNW? msgx.code runway (at most 8 characters)
+---@field FDIV? msgx.FDIV diversion
+---@field FRET? msgx.FRET return
+---@field FLAB? msgx.FLAB abnormality
+---@field ROUT msgx.ROUT[] planned route
+---@field ERUT msgx.ERUT[] estimated route
+---@field GTDT msgx.GTDT[] gate allocations
+---@field CKDT msgx.CKDT[] check-in counters
+---@field CLDT msgx.CLDT[] baggage belts
+---@field PSDT msgx.PSDT[] planned stands
+---@field CHDT msgx.CHDT[] baggage chutes
+---@field DELY msgx.DELY[] delays
+---@field ABTM msgx.ABTM[] air bridges
+---@field CHOT msgx.CHOT[] chocks
+---@field PORT msgx.PORT[] doors
+---@field PSHT msgx.PSHT[] push-backs
+---@field TIPT msgx.TIPT[] taxi times
+---@field SRVT msgx.SRVT[] services
+---@field VIPF msgx.VIPF[] VIPs
+---@field MAFL msgx.Member[] the active code-share children of a master, by FLID; the host derives it
+
+---one record of a message; what was absent is nil, what was empty is CLEAR
+---@class msgx.Record
+---@field flid msgx.id the flight
+---@field ffid? msgx.text display key
+---@field FLID? msgx.id|msgx.Clear flight instance, the only identity
+---@field FFID? msgx.text|msgx.Clear display key, identifies nothing (at most 40 characters)
+---@field ALCD? msgx.code|msgx.Clear airline (at most 20 characters)
+---@field ALSC? msgx.code|msgx.Clear airline sub-company (at most 20 characters)
+---@field FLNO? msgx.code|msgx.Clear flight number (at most 12 characters)
+---@field MVIN? "A"|"D"|msgx.Clear movement: arrival or departure
+---@field SODT? msgx.datetime|msgx.Clear scheduled time, source of the operation day
+---@field FLTY? msgx.code|msgx.Clear flight type (at most 3 characters)
+---@field FLIN? "D"|"I"|"M"|msgx.Clear domestic, international or mixed
+---@field ACFT? msgx.code|msgx.Clear aircraft type (at most 20 characters)
+---@field RENO? msgx.code|msgx.Clear registration (at most 20 characters)
+---@field TAOP? msgx.code|msgx.Clear turnaround operator (at most 20 characters)
+---@field TAFL? msgx.code|msgx.Clear turnaround flight number (at most 20 characters)
+---@field TAID? msgx.id|msgx.Clear turnaround FLID
+---@field TRML? msgx.code|msgx.Clear terminal (at most 5 characters)
+---@field MAXP? msgx.int|msgx.Clear seats
+---@field CSOP? msgx.code|msgx.Clear code share: operator of the master (at most 20 characters)
+---@field CSFT? msgx.code|msgx.Clear code share: number of the master (at most 20 characters)
+---@field MAID? msgx.id|msgx.Clear code share: FLID of the master
+---@field ESTT? msgx.datetime|msgx.Clear estimated time
+---@field ACTT? msgx.datetime|msgx.Clear actual time
+---@field STND? msgx.code|msgx.Clear current stand (at most 8 characters)
+---@field PHAG? msgx.code|msgx.Clear passenger handling agent (at most 12 characters)
+---@field FHAG? msgx.code|msgx.Clear ground handling agent (at most 12 characters)
+---@field MHAG? msgx.code|msgx.Clear maintenance handling agent (at most 12 characters)
+---@field CNCL? msgx.datetime|msgx.Clear cancelled at
+---@field REMC? msgx.text|msgx.Clear remark (at most 80 characters)
+---@field BOTM? msgx.datetime|msgx.Clear boarding opened
+---@field LACL? msgx.datetime|msgx.Clear last call
+---@field FINT? msgx.datetime|msgx.Clear final time
+---@field APPT? msgx.datetime|msgx.Clear approved time
+---@field EGSR? msgx.datetime|msgx.Clear engine start requested
+---@field EGST? msgx.datetime|msgx.Clear engine started
+---@field VIPP? msgx.int|msgx.Clear number of VIPs
+---@field VIPR? msgx.int|msgx.Clear VIP ranking
+---@field LBNO? msgx.int|msgx.Clear local bags
+---@field LBWT? msgx.decimal|msgx.Clear weight of the local bags
+---@field PAXC? msgx.int|msgx.Clear passengers
+---@field EXSC? msgx.code|msgx.Clear external status (at most 8 characters)
+---@field EXSR? msgx.text|msgx.Clear external status remark (at most 256 characters)
+---@field FTSS? msgx.code|msgx.Clear flight status (at most 8 characters)
+---@field PEDT? msgx.datetime|msgx.Clear previous station, estimated departure
+---@field NEAT? msgx.datetime|msgx.Clear next station, estimated arrival
+---@field PADT? msgx.datetime|msgx.Clear previous station, actual departure
+---@field NAAT? msgx.datetime|msgx.Clear next station, actual arrival
+---@field COBT? msgx.datetime|msgx.Clear calculated off-block time
+---@field TOBT? msgx.datetime|msgx.Clear target off-block time
+---@field EOBT? msgx.datetime|msgx.Clear estimated off-block time
+---@field CTOT? msgx.datetime|msgx.Clear calculated take-off time
+---@field IEST? msgx.datetime|msgx.Clear internal estimate
+---@field RUNW? msgx.code|msgx.Clear runway (at most 8 characters)
+---@field FDIV? msgx.FDIV|msgx.Clear diversion
+---@field FRET? msgx.FRET|msgx.Clear return
+---@field FLAB? msgx.FLAB|msgx.Clear abnormality
+---@field ROUT? msgx.ROUT[]|msgx.Clear planned route
+---@field ERUT? msgx.ERUT[]|msgx.Clear estimated route
+---@field GTDT? msgx.GTDT[]|msgx.Clear gate allocations
+---@field CKDT? msgx.CKDT[]|msgx.Clear check-in counters
+---@field CLDT? msgx.CLDT[]|msgx.Clear baggage belts
+---@field PSDT? msgx.PSDT[]|msgx.Clear planned stands
+---@field CHDT? msgx.CHDT[]|msgx.Clear baggage chutes
+---@field DELY? msgx.DELY[]|msgx.Clear delays
+---@field ABTM? msgx.ABTM[]|msgx.Clear air bridges
+---@field CHOT? msgx.CHOT[]|msgx.Clear chocks
+---@field PORT? msgx.PORT[]|msgx.Clear doors
+---@field PSHT? msgx.PSHT[]|msgx.Clear push-backs
+---@field TIPT? msgx.TIPT[]|msgx.Clear taxi times
+---@field SRVT? msgx.SRVT[]|msgx.Clear services
+---@field VIPF? msgx.VIPF[]|msgx.Clear VIPs
+
+---one record of reference data
+---@class msgx.ReferenceRecord
+---@field key string its key
+---@field value table<string, any> the whole record; attributes are "@NAME", a repeated element is an array
+
+---@alias msgx.Kind
+---| "SCHD-DNLD" # daily schedule, pushed
+---| "SCHD-RESP" # daily schedule, answer to RQFD
+---| "SCHD-ADFT" # additional flight
+---| "FDEL" # deletion of a flight
+---| "FLOP-ACFT" # sets ACFT
+---| "FLOP-ACTT" # sets ACTT
+---| "FLOP-APPT" # sets APPT
+---| "FLOP-BOTM" # sets BOTM
+---| "FLOP-CNCL" # sets CNCL
+---| "FLOP-COBT" # sets COBT
+---| "FLOP-CTOT" # sets CTOT
+---| "FLOP-EGSR" # sets EGSR
+---| "FLOP-EGST" # sets EGST
+---| "FLOP-EOBT" # sets EOBT
+---| "FLOP-ESTT" # sets ESTT
+---| "FLOP-FINT" # sets FINT
+---| "FLOP-FLIN" # sets FLIN
+---| "FLOP-FLTY" # sets FLTY
+---| "FLOP-FTSS" # sets FTSS
+---| "FLOP-IEST" # sets IEST
+---| "FLOP-LACL" # sets LACL
+---| "FLOP-MAXP" # sets MAXP
+---| "FLOP-NAAT" # sets NAAT
+---| "FLOP-NEAT" # sets NEAT
+---| "FLOP-PADT" # sets PADT
+---| "FLOP-PEDT" # sets PEDT
+---| "FLOP-REMC" # sets REMC
+---| "FLOP-RENO" # sets RENO
+---| "FLOP-RUNW" # sets RUNW
+---| "FLOP-STND" # sets STND
+---| "FLOP-TOBT" # sets TOBT
+---| "FLOP-TRML" # sets TRML
+---| "FLOP-FDIV" # sets FDIV
+---| "FLOP-FRET" # sets FRET
+---| "FLOP-FLAB" # sets FLAB
+---| "FLOP-GTDT" # sets GTDT
+---| "FLOP-CKDT" # sets CKDT
+---| "FLOP-CLDT" # sets CLDT
+---| "FLOP-PSDT" # sets PSDT
+---| "FLOP-CHDT" # sets CHDT
+---| "FLOP-ABTM" # sets ABTM
+---| "FLOP-CHOT" # sets CHOT
+---| "FLOP-ERUT" # sets ERUT
+---| "FLOP-ROUT" # sets ROUT
+---| "FLOP-DELY" # sets DELY
+---| "FLOP-SRVT" # sets SRVT
+---| "FLOP-VIPF" # sets VIPF
+---| "FLOP-PORT" # sets PORT
+---| "FLOP-TIPT" # sets TIPT
+---| "FLOP-PSHT" # sets PSHT
+---| "FLOP-EXSS" # sets EXSC, EXSR
+---| "FLOP-HNAG" # sets PHAG, FHAG, MHAG
+---| "FLOP-TAOP" # sets TAOP, TAFL, TAID
+---| "FLOP-VIPP" # sets VIPP, VIPR
+---| "REF-ABDG" # air bridges
+---| "REF-ABNR" # abnormal reasons
+---| "REF-AIRC" # aircraft types
+---| "REF-AIRL" # airlines
+---| "REF-ARPT" # airports
+---| "REF-BLST" # baggage belts
+---| "REF-CHLT" # chutes
+---| "REF-CITY" # cities
+---| "REF-CLST" # check-in counters
+---| "REF-COUL" # countries
+---| "REF-DLYL" # delay codes
+---| "REF-FLTL" # flight types
+---| "REF-GLST" # gates
+---| "REF-HLTR" # health reasons
+---| "REF-ORGN" # organisations
+---| "REF-PLST" # piers
+---| "REF-REGL" # regions
+---| "REF-REGN" # registrations
+---| "REF-SLST" # stands
+---| "REF-STTS" # statuses
+---| "REF-TLST" # terminals
+---| "REF-VIPL" # VIP codes
+---| "REF-VIPS" # VIP services
+
+---the envelope of a message, in text as it stood
+---@class msgx.Meta
+---@field sndr string sender
+---@field seqn string the sender's sequence number, digits
+---@field dttm? msgx.stamp sent at
+---@field type string message type
+---@field styp string message subtype
+
+---a decoded message, read-only
+---@class msgx.Message
+---@field kind msgx.Kind what it is
+---@field meta msgx.Meta its envelope
+---@field recs? integer the declared number of records
+---@field records msgx.Record[] in document order
+
+---a decoded message, read-only
+---@class msgx.ReferenceMessage
+---@field kind msgx.Kind what it is
+---@field meta msgx.Meta its envelope
+---@field recs? integer the declared number of records
+---@field records msgx.ReferenceRecord[] in document order
+
+---The settings of the configuration that reach rules.
+---@class msgx.Settings
+---@field absent_optional "keep"|"clear" what the absence of a field in a schedule means
+
+---What a rule may look at, read-only: the flights that the message names, their masters and
+---children, deleted ones among them, and the reference data that the script reads.
+---@class msgx.View
+---@field flights table<msgx.id, msgx.Flight>
+---@field refs? table<msgx.ReferenceType, table<string, table<string, any>>> only with "reads" in the script
+---@field settings msgx.Settings
+
+---new values by tag; an object is set as a whole
+---@class msgx.Set
+---@field FLID? msgx.id flight instance, the only identity
+---@field FFID? msgx.text display key, identifies nothing (at most 40 characters)
+---@field ALCD? msgx.code airline (at most 20 characters)
+---@field ALSC? msgx.code airline sub-company (at most 20 characters)
+---@field FLNO? msgx.code flight number (at most 12 characters)
+---@field MVIN? "A"|"D" movement: arrival or departure
+---@field SODT? msgx.datetime scheduled time, source of the operation day
+---@field FLTY? msgx.code flight type (at most 3 characters)
+---@field FLIN? "D"|"I"|"M" domestic, international or mixed
+---@field ACFT? msgx.code aircraft type (at most 20 characters)
+---@field RENO? msgx.code registration (at most 20 characters)
+---@field TAOP? msgx.code turnaround operator (at most 20 characters)
+---@field TAFL? msgx.code turnaround flight number (at most 20 characters)
+---@field TAID? msgx.id turnaround FLID
+---@field TRML? msgx.code terminal (at most 5 characters)
+---@field MAXP? msgx.int seats
+---@field CSOP? msgx.code code share: operator of the master (at most 20 characters)
+---@field CSFT? msgx.code code share: number of the master (at most 20 characters)
+---@field MAID? msgx.id code share: FLID of the master
+---@field ESTT? msgx.datetime estimated time
+---@field ACTT? msgx.datetime actual time
+---@field STND? msgx.code current stand (at most 8 characters)
+---@field PHAG? msgx.code passenger handling agent (at most 12 characters)
+---@field FHAG? msgx.code ground handling agent (at most 12 characters)
+---@field MHAG? msgx.code maintenance handling agent (at most 12 characters)
+---@field CNCL? msgx.datetime cancelled at
+---@field REMC? msgx.text remark (at most 80 characters)
+---@field BOTM? msgx.datetime boarding opened
+---@field LACL? msgx.datetime last call
+---@field FINT? msgx.datetime final time
+---@field APPT? msgx.datetime approved time
+---@field EGSR? msgx.datetime engine start requested
+---@field EGST? msgx.datetime engine started
+---@field VIPP? msgx.int number of VIPs
+---@field VIPR? msgx.int VIP ranking
+---@field LBNO? msgx.int local bags
+---@field LBWT? msgx.decimal weight of the local bags
+---@field PAXC? msgx.int passengers
+---@field EXSC? msgx.code external status (at most 8 characters)
+---@field EXSR? msgx.text external status remark (at most 256 characters)
+---@field FTSS? msgx.code flight status (at most 8 characters)
+---@field PEDT? msgx.datetime previous station, estimated departure
+---@field NEAT? msgx.datetime next station, estimated arrival
+---@field PADT? msgx.datetime previous station, actual departure
+---@field NAAT? msgx.datetime next station, actual arrival
+---@field COBT? msgx.datetime calculated off-block time
+---@field TOBT? msgx.datetime target off-block time
+---@field EOBT? msgx.datetime estimated off-block time
+---@field CTOT? msgx.datetime calculated take-off time
+---@field IEST? msgx.datetime internal estimate
+---@field RUNW? msgx.code runway (at most 8 characters)
+---@field FDIV? msgx.FDIV diversion
+---@field FRET? msgx.FRET return
+---@field FLAB? msgx.FLAB abnormality
+
+---whole new lists by tag; {} empties a list
+---@class msgx.Lists
+---@field ROUT? msgx.ROUT[] planned route
+---@field ERUT? msgx.ERUT[] estimated route
+---@field GTDT? msgx.GTDT[] gate allocations
+---@field CKDT? msgx.CKDT[] check-in counters
+---@field CLDT? msgx.CLDT[] baggage belts
+---@field PSDT? msgx.PSDT[] planned stands
+---@field CHDT? msgx.CHDT[] baggage chutes
+---@field DELY? msgx.DELY[] delays
+---@field ABTM? msgx.ABTM[] air bridges
+---@field CHOT? msgx.CHOT[] chocks
+---@field PORT? msgx.PORT[] doors
+---@field PSHT? msgx.PSHT[] push-backs
+---@field TIPT? msgx.TIPT[] taxi times
+---@field SRVT? msgx.SRVT[] services
+---@field VIPF? msgx.VIPF[] VIPs
+
+---@alias msgx.ClearTag
+---| "FLID"
+---| "FFID"
+---| "ALCD"
+---| "ALSC"
+---| "FLNO"
+---| "MVIN"
+---| "SODT"
+---| "FLTY"
+---| "FLIN"
+---| "ACFT"
+---| "RENO"
+---| "TAOP"
+---| "TAFL"
+---| "TAID"
+---| "TRML"
+---| "MAXP"
+---| "CSOP"
+---| "CSFT"
+---| "MAID"
+---| "ESTT"
+---| "ACTT"
+---| "STND"
+---| "PHAG"
+---| "FHAG"
+---| "MHAG"
+---| "CNCL"
+---| "REMC"
+---| "BOTM"
+---| "LACL"
+---| "FINT"
+---| "APPT"
+---| "EGSR"
+---| "EGST"
+---| "VIPP"
+---| "VIPR"
+---| "LBNO"
+---| "LBWT"
+---| "PAXC"
+---| "EXSC"
+---| "EXSR"
+---| "FTSS"
+---| "PEDT"
+---| "NEAT"
+---| "PADT"
+---| "NAAT"
+---| "COBT"
+---| "TOBT"
+---| "EOBT"
+---| "CTOT"
+---| "IEST"
+---| "RUNW"
+---| "FDIV"
+---| "FRET"
+---| "FLAB"
+
+---@alias msgx.Tag
+---| "FFID"
+---| "ALCD"
+---| "ALSC"
+---| "FLNO"
+---| "MVIN"
+---| "SODT"
+---| "FLTY"
+---| "FLIN"
+---| "ACFT"
+---| "RENO"
+---| "TAOP"
+---| "TAFL"
+---| "TAID"
+---| "TRML"
+---| "MAXP"
+---| "CSOP"
+---| "CSFT"
+---| "MAID"
+---| "ESTT"
+---| "ACTT"
+---| "STND"
+---| "PHAG"
+---| "FHAG"
+---| "MHAG"
+---| "CNCL"
+---| "REMC"
+---| "BOTM"
+---| "LACL"
+---| "FINT"
+---| "APPT"
+---| "EGSR"
+---| "EGST"
+---| "VIPP"
+---| "VIPR"
+---| "LBNO"
+---| "LBWT"
+---| "PAXC"
+---| "EXSC"
+---| "EXSR"
+---| "FTSS"
+---| "PEDT"
+---| "NEAT"
+---| "PADT"
+---| "NAAT"
+---| "COBT"
+---| "TOBT"
+---| "EOBT"
+---| "CTOT"
+---| "IEST"
+---| "RUNW"
+---| "FDIV"
+---| "FRET"
+---| "FLAB"
+---| "ROUT"
+---| "ERUT"
+---| "GTDT"
+---| "CKDT"
+---| "CLDT"
+---| "PSDT"
+---| "CHDT"
+---| "DELY"
+---| "ABTM"
+---| "CHOT"
+---| "PORT"
+---| "PSHT"
+---| "TIPT"
+---| "SRVT"
+---| "VIPF"
+
+---@alias msgx.ReferenceType
+---| "ABDG"
+---| "ABNR"
+---| "AIRC"
+---| "AIRL"
+---| "ARPT"
+---| "BLST"
+---| "CHLT"
+---| "CITY"
+---| "CLST"
+---| "COUL"
+---| "DLYL"
+---| "FLTL"
+---| "GLST"
+---| "HLTR"
+---| "ORGN"
+---| "PLST"
+---| "REGL"
+---| "REGN"
+---| "SLST"
+---| "STTS"
+---| "TLST"
+---| "VIPL"
+---| "VIPS"
+
+---@alias msgx.RequestName
+---| "RQFD"
+---| "RQRD"
+---| "EROR"
+
+---a request to send upstream: its name and its fields
+---@class msgx.Outbound
+---@field request msgx.RequestName which request
+---@field STDB? msgx.datetime from
+---@field STDE? msgx.datetime to
+---@field RTYP? msgx.code reference type
+---@field SEQN? msgx.code sequence number of the message at fault
+---@field TYPE? msgx.code its type
+---@field STYP? msgx.code its subtype
+---@field CODE? msgx.code error code
+---@field TEXT? msgx.text what is wrong
+
+---What happens to one flight; one entry for each FLID.
+---@class msgx.Change
+---@field flid msgx.id
+---@field op "create"|"update"|"revive"|"delete"
+---@field set? msgx.Set
+---@field clear? msgx.ClearTag[] tags of scalars and objects to empty
+---@field lists? msgx.Lists
+
+---What happens to one reference record.
+---@class msgx.RefChange
+---@field type msgx.ReferenceType
+---@field key string
+---@field op "upsert"|"delete"
+---@field value? table<string, any> the whole record, for an upsert
+
+---Names what was left out, and why.
+---@class msgx.Note
+---@field flid? msgx.id
+---@field reason string
+
+---What a rule decides. skip and reject stand alone.
+---@class msgx.Decision
+---@field changes? msgx.Change[]
+---@field refs? msgx.RefChange[]
+---@field outbound? msgx.Outbound[]
+---@field notes? msgx.Note[]
+---@field skip? string the message ends SKIPPED with this reason
+---@field reject? string the message ends DEAD (PROTOCOL) with this reason
+
+---What the file of a script returns.
+---@class msgx.Script
+---@field kind? msgx.Kind the kind it handles
+---@field kinds? string[] or several; "REF-*" stands for all that begin so
+---@field writes (msgx.Tag|"*")[] the footprint: the host refuses a decision outside it
+---@field ops? ("create"|"update"|"revive"|"delete")[] what it may do; only update when not given
+---@field reads? msgx.ReferenceType[] reference data that it wants in view.refs
+---@field decide fun(view: msgx.View, msg: msgx.Message|msgx.ReferenceMessage): msgx.Decision
