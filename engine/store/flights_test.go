@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -119,5 +120,37 @@ func TestFullFlightRoundTrip(t *testing.T) {
 	decide(t, w, succeed(3, third))
 	if diff := cmp.Diff(third.After, load(t, s, one.After.ID), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("flight after one list was emptied (-stored +read):\n%s", diff)
+	}
+}
+
+// Values come back as the codec writes them: equality of text is equality of values.
+func TestCanonicalText(t *testing.T) {
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		typ  catalogue.Type
+		text string
+		zone *time.Location
+		want string
+	}{
+		{catalogue.Datetime, "2021-01-22 21:35:00+00", shanghai, "2021-01-23T05:35:00+08:00"},
+		{catalogue.Stamp, "2021-01-22 21:35:07+00", london, "2021-01-22T21:35:07Z"},
+		{catalogue.Datetime, "2021-10-31 00:30:00+00", london, "2021-10-31T01:30:00+01:00"}, // the hour that comes twice
+		{catalogue.Datetime, "2021-10-31 01:30:00+00", london, "2021-10-31T01:30:00Z"},
+		{catalogue.Decimal, "100", nil, "100"},
+		{catalogue.Decimal, "100.00", nil, "100"},
+		{catalogue.Decimal, "-0.50", nil, "-0.5"},
+		{catalogue.Text, "1.50", nil, "1.50"},
+		{catalogue.Int, "-5", nil, "-5"},
+	} {
+		got, err := canonical(tt.typ, tt.text, tt.zone)
+		if err != nil || got != tt.want {
+			t.Errorf("%s %q: got %q, %v, want %q", tt.typ, tt.text, got, err, tt.want)
+		}
+	}
+	if _, err := canonical(catalogue.Datetime, "yesterday", shanghai); err == nil {
+		t.Error("an instant that is none was accepted")
 	}
 }

@@ -19,8 +19,8 @@ import (
 const (
 	// wireTime is how PostgreSQL writes an instant under our session settings.
 	wireTime = "2006-01-02 15:04:05Z07"
-	// canonicalTime is how the engine writes one, in the airport's zone.
-	canonicalTime = "2006-01-02T15:04:05-07:00"
+	// canonicalTime is how the engine writes one, in the airport's zone: as the codec does.
+	canonicalTime = time.RFC3339
 )
 
 // queueLoad reads the family of flights into a view. Nothing is asked when nothing is named.

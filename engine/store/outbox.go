@@ -32,11 +32,16 @@ WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $3
 ORDER BY e.event_id
 LIMIT $2`
 
-	// Everything unsent up to an id, by lane only: what the check of lanes in Go has to know besides the due events.
-	sqlWaitingLanes = `
-SELECT e.event_id, e.partition_key, e.flid
+	// Every unsent event of a range of ids, by lane, if there is any event whose key is not its flight.
+	// Only then does being blocked spread from a flight to a key and on to another flight,
+	// beyond what the statement above sees; as long as keys are flights, this is empty.
+	sqlLanes = `
+SELECT e.event_id, e.partition_key, e.flid, COALESCE(e.next_attempt_at > $1, false)
 FROM msg_event e
-WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.next_attempt_at IS NOT NULL AND e.next_attempt_at > $1 AND e.event_id <= $2
+WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $2 AND e.event_id <= $3
+    AND EXISTS (
+        SELECT FROM msg_event x
+        WHERE x.target = 'KAFKA:msg' AND x.state = 'PENDING' AND x.partition_key <> x.flid::text)
 ORDER BY e.event_id`
 
 	sqlDueSchdEvents = `
@@ -76,12 +81,13 @@ func (s *Store) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]e
 		if err != nil || len(due) == 0 {
 			return out, err
 		}
-		after = due[len(due)-1].ID
-		waiting, err := list(ctx, s, "read waiting lanes", sqlWaitingLanes, scanWaiting, now, after)
+		last := due[len(due)-1].ID
+		others, err := list(ctx, s, "read lanes", sqlLanes, scanLane, now, after, last)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, blocked.pass(due, waiting)...)
+		after = last
+		out = append(out, blocked.pass(due, others)...)
 		if len(due) < limit {
 			break
 		}
@@ -96,22 +102,30 @@ type lanes struct {
 	flights map[int64]bool
 }
 
-type waitingEvent struct {
-	id   int64
-	key  string
-	flid int64
+// lane is one unsent event as far as lanes are concerned.
+type lane struct {
+	id      int64
+	key     string
+	flid    int64
+	waiting bool
 }
 
-// pass merges due and waiting events by id and lets those through whose lanes are free.
-func (l lanes) pass(due []event.Event, waiting []waitingEvent) []event.Event {
+func (l lanes) blocks(key string, flid int64) bool { return l.keys[key] || l.flights[flid] }
+
+func (l lanes) block(key string, flid int64) { l.keys[key], l.flights[flid] = true, true }
+
+// pass walks due events and others by id and lets those due through whose lanes are free.
+func (l lanes) pass(due []event.Event, others []lane) []event.Event {
 	var free []event.Event
 	for _, e := range due {
-		for len(waiting) > 0 && waiting[0].id < e.ID {
-			l.keys[waiting[0].key], l.flights[waiting[0].flid] = true, true
-			waiting = waiting[1:]
+		for len(others) > 0 && others[0].id < e.ID {
+			if o := others[0]; o.waiting || l.blocks(o.key, o.flid) {
+				l.block(o.key, o.flid)
+			}
+			others = others[1:]
 		}
-		if l.keys[e.Key] || l.flights[int64(e.FLID)] {
-			l.keys[e.Key], l.flights[int64(e.FLID)] = true, true
+		if l.blocks(e.Key, int64(e.FLID)) {
+			l.block(e.Key, int64(e.FLID))
 			continue
 		}
 		free = append(free, e)
@@ -119,9 +133,9 @@ func (l lanes) pass(due []event.Event, waiting []waitingEvent) []event.Event {
 	return free
 }
 
-func scanWaiting(row pgx.CollectableRow) (e waitingEvent, err error) {
-	err = row.Scan(&e.id, &e.key, &e.flid)
-	return e, err
+func scanLane(row pgx.CollectableRow) (l lane, err error) {
+	err = row.Scan(&l.id, &l.key, &l.flid, &l.waiting)
+	return l, err
 }
 
 // DueSchdEvents are the unsent rows of KAFKA:schd, oldest first.
