@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -98,8 +99,8 @@ func TestBrokenCharsets(t *testing.T) {
 	c := newCodec(t, Options{})
 	for _, test := range tests {
 		m, err := c.Decode(message.Raw{Body: test.body, Characters: test.characters})
-		fault, ok := err.(*Error)
-		if !ok || fault.Class != test.class || !strings.Contains(fault.Value, test.value) || fault.Path != "/" {
+		var fault *Error
+		if !errors.As(err, &fault) || fault.Class != test.class || !strings.Contains(fault.Value, test.value) || fault.Path != "/" {
 			t.Errorf("%s: got %+v and %v, want %s with %q", test.name, m, err, test.class, test.value)
 		}
 	}

@@ -206,10 +206,10 @@ func (d *decoding) element(r *message.Record, n *xmlquery.Node, s slot, in *shap
 			}
 			return fault
 		}
-		switch {
-		case text.state == filled:
+		switch text.state {
+		case filled:
 			r.Elements[n.Data] = message.Element{Text: text.value}
-		case text.state == empty:
+		case empty:
 			r.Elements[n.Data] = message.Element{Empty: true}
 		default:
 			d.drop(n)

@@ -40,7 +40,7 @@ func parseTree(text []byte, limit bounds) (*xmlquery.Node, *Error) {
 	b.open = &b.document
 	for first := true; ; {
 		token, err := b.decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -79,8 +79,10 @@ func (l *Lease) watch(done, beaten <-chan error, lose func(error)) (lost, err er
 		select {
 		case err := <-done:
 			return lost, err
-		case <-beaten: // closed or a late beat; either way trust is gone
-			return lost, <-done
+		case _, open := <-beaten: // too late: trust is gone
+			if !open {
+				return lost, <-done
+			}
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (l *Lease) Run(ctx context.Context, lead func(ctx context.Context, epoch in
 			l.opts.Log.Error("a stage ended with an error after the lease was lost", "epoch", epoch, "error", err)
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is how a stage is stopped
 		}
 	}
 }

@@ -199,7 +199,7 @@ func headerOf(r event.Record, key string) string {
 	return ""
 }
 
-func (b *broker) Publish(_ context.Context, records []event.Record) []event.Receipt {
+func (b *broker) Publish(ctx context.Context, records []event.Record) []event.Receipt {
 	if b.sent == nil {
 		b.sent = map[string]int{}
 	}
@@ -214,6 +214,9 @@ func (b *broker) Publish(_ context.Context, records []event.Record) []event.Rece
 			if got := b.fate(id, b.sent[id]); got.Fate != "" {
 				receipts[i] = got
 			}
+		}
+		if ctx.Err() != nil { // the request is broken off
+			receipts[i] = receipt(event.Unknown)
 		}
 	}
 	b.log = append(b.log, line)

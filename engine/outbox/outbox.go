@@ -139,13 +139,10 @@ func (d *Dispatcher) Poke() {
 func (d *Dispatcher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		rest, err := d.round(ctx)
-		if errors.Is(err, fault.ErrFenced) {
+		switch {
+		case errors.Is(err, fault.ErrFenced):
 			return fmt.Errorf("outbox %s: %w", d.o.Target, err)
-		}
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
+		case err != nil && ctx.Err() == nil: // not merely broken off
 			rest = pause{length: d.store.failed(err.Error(), err, d.o.Waits)}
 		}
 		d.wait(ctx, rest)

@@ -167,19 +167,17 @@ func (p *Pump) Poke() {
 // Run decides messages until ctx ends (nil) or the lease is lost (an error
 // that is fault.ErrFenced). Nothing else ends it.
 func (p *Pump) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
+	for {
 		step := p.round(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		if step.err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // the end of ctx is how a stage is stopped
+		case step.err != nil:
 			return step.err
-		}
-		if step.wait > 0 {
+		case step.wait > 0:
 			p.idle(ctx, step.wait)
 		}
 	}
-	return nil
 }
 
 // step says how to go on: with the next message that was read ahead, or, when

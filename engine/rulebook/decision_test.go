@@ -178,17 +178,17 @@ func TestDecisionsOfEveryShape(t *testing.T) {
 func TestReferenceViews(t *testing.T) {
 	source := `return { kinds = { "REF-*" }, writes = {}, reads = { "SLST" }, decide = function(view, msg)
   local seen = {}
-  for key, stand in pairs(view.refs.SLST) do seen[#seen + 1] = key .. "=" .. stand.NAME .. #stand.TAGS .. stand.TAGS[1].A end
+  for key, stand in pairs(view.refs.SLST) do seen[#seen + 1] = key .. "=" .. stand.NAME .. #stand.TAGS .. stand.TAGS[1].A .. tostring(stand.NOTE) end
   return { refs = { { type = "SLST", key = "new", op = "upsert", value = { SEEN = seen, OLD = view.refs.SLST.b, EMPTY = {}, B = { A = "x" } } } } }
 end }`
 	b, err := rulebook.Load(changed(t, map[string]string{"rules/ref@1.lua": source}), shippedCatalogue(t), rulebook.Settings{}, rulebook.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	refs := decision.View{Refs: rawRefs("SLST", "a", `{"NAME":"one","TAGS":[{"A":"p"},"q"]}`, "b", `{"NAME":"two","TAGS":[{"A":"r"}]}`)}
+	refs := decision.View{Refs: rawRefs("SLST", "a", `{"NAME":"one","NOTE":null,"TAGS":[{"A":"p"},"q"]}`, "b", `{"NAME":"two","TAGS":[{"A":"r"}]}`)}
 	m := &message.Message{Kind: "REF-SLST", Family: message.Reference, Meta: message.Meta{Type: "SLST", Subtype: "UPD"}}
 	got := decide(t, b, m, refs)
-	want := `{"B":{"A":"x"},"EMPTY":{},"OLD":{"NAME":"two","TAGS":[{"A":"r"}]},"SEEN":["a=one2p","b=two1r"]}`
+	want := `{"B":{"A":"x"},"EMPTY":{},"OLD":{"NAME":"two","TAGS":[{"A":"r"}]},"SEEN":["a=one2p","b=two1rnil"]}`
 	if len(got.Refs) != 1 || string(got.Refs[0].Value) != want {
 		t.Errorf("got %s\nwant %s", got.Refs, want)
 	}

@@ -303,8 +303,12 @@ type document struct {
 func (d document) field(key string) lua.LValue { return d.value(d.fields[key]) }
 func (d document) keys() []string              { return slices.Collect(maps.Keys(d.fields)) }
 
-// value gives a part of a reference record: text, a list, or a record of its own.
+// value gives a part of a reference record: text, a list, or a record of its own. An
+// element that was empty is the empty text.
 func (g giver) value(raw json.RawMessage) lua.LValue {
+	if string(raw) == "null" {
+		return lua.LString("")
+	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil && len(raw) > 0 && raw[0] == '"' {
 		return lua.LString(text)

@@ -58,7 +58,7 @@ type day struct {
 }
 
 func newDay(o Options) *day {
-	days := int64(o.Date.Unix() / 86400)
+	days := o.Date.Unix() / 86400
 	return &day{
 		o: o, rng: rand.New(rand.NewPCG(o.Seed, uint64(days))), base: days % 40 * 200_000,
 		numbers: map[string]bool{}, model: newModel(),

@@ -110,11 +110,11 @@ func (d *day) route(f *flight) string {
 // A master takes its children along; a sender that minds the order deletes those first.
 func (d *day) deletions() []operation {
 	var ops []operation
-	wanted := max(4, d.o.Flights*15/1000)
+	wanted := max(4, d.o.Flights*25/1000)
 	order := d.rng.Perm(len(d.flights))
 	// Some masters with children among them, whatever the dice say.
 	slices.SortStableFunc(order, func(a, b int) int { return min(len(d.flights[b].children), 1) - min(len(d.flights[a].children), 1) })
-	masters := wanted / 4
+	masters := wanted / 3
 	rest := order[masters:]
 	d.rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	for _, i := range append(order[:masters:masters], rest...) {
@@ -127,6 +127,9 @@ func (d *day) deletions() []operation {
 		}
 		wanted--
 		at := f.sodt.Add(-d.some(60, 180))
+		if f.sodt.After(d.at(15, 0)) && d.chance(60) { // long before, so that the second schedule can bring it back
+			at = d.at(4, 0).Add(d.some(0, 560))
+		}
 		family := append([]*flight{f}, f.children...)
 		if len(f.children) > 0 && d.chance(30) {
 			for _, c := range f.children {
@@ -167,7 +170,7 @@ func (d *day) flidOf(f *flight) string {
 
 // secondSchedule is the afternoon's: some flights as they are, code shares that
 // move to another flight or end among them, and some of the deleted, which come back
-// with half of their code shares.
+// with most of their code shares.
 func (d *day) secondSchedule() operation {
 	at := d.at(14, 0)
 	var carried []*flight
@@ -175,10 +178,15 @@ func (d *day) secondSchedule() operation {
 	for _, f := range d.flights {
 		switch {
 		case f.late || f.sodt.Before(d.at(14, 30)):
-		case f.away(at) && f.master == nil && d.chance(50):
+		case f.away(at) && f.master == nil && d.chance(75):
 			carried, back[f] = append(carried, f), true
-		case f.away(at) && f.master != nil && back[f.master] && d.chance(50):
-			carried, back[f] = append(carried, f), true
+		case f.away(at) && f.master != nil && back[f.master] && d.chance(70):
+			back[f] = true
+			if d.chance(40) {
+				carried = append(carried, d.regrouped(f))
+			} else {
+				carried = append(carried, f)
+			}
 		case !f.away(at) && f.master != nil && d.chance(20):
 			carried = append(carried, d.regrouped(f))
 		case !f.away(at) && d.chance(6):

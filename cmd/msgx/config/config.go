@@ -162,6 +162,9 @@ func (c *Config) check() []error {
 	want(p.R <= p.RKeep, "msgx.pipeline.r is %s, expected at most msgx.pipeline.r-keep = %s", p.R, p.RKeep)
 	want(c.Identity.Memory >= p.RKeep, "msgx.identity.memory is %s, expected at least msgx.pipeline.r-keep = %s", c.Identity.Memory, p.RKeep)
 	want(c.Lease.Duration >= 3*time.Second, "msgx.lease.duration is %s, expected at least 3s", c.Lease.Duration)
+	want(c.Kafka.RequestTimeout > 0 && c.Kafka.RequestTimeout <= c.Lease.Duration,
+		"msgx.kafka.request-timeout is %s, expected more than 0s and at most msgx.lease.duration = %s: a request still on its way must have ended when another instance takes over",
+		c.Kafka.RequestTimeout, c.Lease.Duration)
 	for i, tier := range p.Backoff {
 		want(tier > 0, "msgx.pipeline.backoff[%d] is %s, expected more than 0s", i, tier)
 	}

@@ -64,6 +64,7 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 		"tiers":               {set: []string{"pipeline.max-attempts=3"}, want: []string{"backoff has 4 tiers", "= 2"}},
 		"r beyond keep":       {set: []string{"pipeline.r=8d"}, want: []string{"msgx.pipeline.r is 192h0m0s", "r-keep = 168h0m0s"}},
 		"memory":              {set: []string{"identity.memory=1d"}, want: []string{"msgx.identity.memory is 24h0m0s"}},
+		"request":             {set: []string{"kafka.request-timeout=11s"}, want: []string{"msgx.kafka.request-timeout is 11s", "msgx.lease.duration = 10s"}},
 		"zone":                {set: []string{"airport.zone=Mars/Olympus"}, want: []string{`"Mars/Olympus"`}},
 		"word":                {set: []string{"schd.absent-optional=maybe"}, want: []string{"expected one of keep, clear"}},
 		"not a duration":      {set: []string{"pipeline.r=soon"}, want: []string{`"soon" is not a duration`}},

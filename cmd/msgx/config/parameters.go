@@ -57,7 +57,7 @@ func Parameters() []Parameter {
 		text("kafka.schd-topic", "msgx.schd", "compacted topic of the latest state by flight"),
 		count("kafka.partitions", 12, 1, "partitions, when topics are created by us"),
 		count("kafka.replication", 1, 1, "replication factor, when topics are created by us"),
-		duration("kafka.request-timeout", "10s", "bound of one request to the broker"),
+		duration("kafka.request-timeout", "5s", "how long a broker may wait for its replicas; at most the lease"),
 		count("kafka.max-message-bytes", 1000000, 1000, "largest event"),
 		text("airport.zone", "Asia/Shanghai", "time zone of every time in a message"),
 		duration("airport.day-cutover", "0s", "time of day at which the operation day begins"),

@@ -2,7 +2,9 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -89,6 +91,9 @@ func (p *Publisher) locate(ctx context.Context) error {
 	}
 	response, err := p.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{p.topic}})
 	if err != nil {
+		if p.d.sasl != nil && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+			err = fmt.Errorf("%w: the broker hung up: check user and password", err)
+		}
 		return fmt.Errorf("topic %s: partitions: %w", p.topic, err)
 	}
 	if len(response.Topics) != 1 {

@@ -226,7 +226,15 @@ func tail(path string) string {
 	return lastLines(string(raw))
 }
 
+// lastLines shortens a long text from the front, except for what looks like a cause.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+	cut := max(0, len(lines)-15)
+	var causes []string
+	for _, line := range lines[:cut] {
+		if strings.Contains(strings.ToUpper(line), "ERROR") && len(causes) < 5 {
+			causes = append(causes, line)
+		}
+	}
+	return strings.Join(append(causes, lines[cut:]...), "\n")
 }
