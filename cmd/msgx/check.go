@@ -106,6 +106,10 @@ func (p *preflight) postgres(ctx context.Context, c *config.Config, mind *core.C
 		p.line("postgres", err, "")
 		return
 	}
+	if err := s.CheckBounds(ctx, mind.Catalogue); err != nil {
+		p.line("postgres", err, "")
+		return
+	}
 	if err := daemon.CheckFacts(ctx, s, c); err != nil {
 		p.line("postgres", err, "")
 		return

@@ -143,7 +143,7 @@ func TestHeadsAreUnfinishedInOrder(t *testing.T) {
 	}
 	heads, _, _, err := s.Heads(t.Context(), 2)
 	want := []message.Head{
-		{MsgID: 2, State: message.Failed, Attempts: 2, NextAttemptAt: noon.Add(time.Second), Identity: "A|B|C|2", EnqueuedAt: noon, LastError: "disk"},
+		{MsgID: 2, State: message.Failed, Attempts: 2, NextAttemptAt: noon.Add(time.Second), Identity: "A|B|C|2", EnqueuedAt: noon, Class: message.Infra, LastError: "disk"},
 		{MsgID: 3, State: message.Pending, EnqueuedAt: noon},
 	}
 	if diff := cmp.Diff(want, heads); err != nil || diff != "" {

@@ -19,7 +19,7 @@ const (
 	sqlWatermark = `SELECT watermark FROM inbox_cursor`
 
 	sqlHeads = `
-SELECT p.msg_id, p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.last_error
+SELECT p.msg_id, p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error
 FROM proc_state p
 WHERE p.state IN ('PENDING', 'FAILED') AND p.msg_id <= COALESCE((SELECT watermark FROM inbox_cursor), 0)
 ORDER BY p.msg_id
@@ -42,7 +42,7 @@ FOR SHARE OF l FOR UPDATE OF p`
 
 	// Runs after the pipeline lock is held, so that it sees what its last holder committed.
 	sqlClaimHead = `
-SELECT p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.last_error,
+SELECT p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error,
     p.msg_id <= c.watermark AND NOT EXISTS (
         SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < p.msg_id),
     h.msg_id, h.state, h.body_sha256, h.enqueued_at
@@ -96,9 +96,10 @@ func countInto(n *int) func(pgconn.CommandTag) error {
 
 func scanHead(row pgx.CollectableRow) (h message.Head, err error) {
 	var next *time.Time
-	var identity, text *string
-	err = row.Scan(&h.MsgID, &h.State, &h.Attempts, &next, &identity, &h.EnqueuedAt, &text)
+	var identity, class, text *string
+	err = row.Scan(&h.MsgID, &h.State, &h.Attempts, &next, &identity, &h.EnqueuedAt, &class, &text)
 	h.NextAttemptAt, h.Identity, h.EnqueuedAt, h.LastError = moment(next), plain(identity), h.EnqueuedAt.UTC(), plain(text)
+	h.Class = message.ErrorClass(plain(class))
 	return h, err
 }
 
@@ -205,10 +206,11 @@ type holderRow struct {
 
 func scanClaim(row pgx.Row, holder *holderRow) (h message.Head, isHead bool, err error) {
 	var next *time.Time
-	var identity, text *string
-	err = row.Scan(&h.State, &h.Attempts, &next, &identity, &h.EnqueuedAt, &text, &isHead,
+	var identity, class, text *string
+	err = row.Scan(&h.State, &h.Attempts, &next, &identity, &h.EnqueuedAt, &class, &text, &isHead,
 		&holder.id, &holder.state, &holder.sha256, &holder.enqueued)
 	h.NextAttemptAt, h.Identity, h.EnqueuedAt, h.LastError = moment(next), plain(identity), h.EnqueuedAt.UTC(), plain(text)
+	h.Class = message.ErrorClass(plain(class))
 	return h, isHead, err
 }
 

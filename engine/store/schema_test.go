@@ -42,9 +42,9 @@ func TestFlightTablesFollowTheCatalogue(t *testing.T) {
 			want[table] = map[string]fact{}
 		}
 		vt, _ := cat.ValueType(f.Type)
-		want[table][f.Column] = fact{Type: map[string]string{"timestamptz": "timestamp with time zone"}[vt.Column], Check: bound(f)}
+		want[table][f.Column] = fact{Type: map[string]string{"timestamptz": "timestamp with time zone"}[vt.Column], Check: checkOf(f)}
 		if want[table][f.Column].Type == "" {
-			want[table][f.Column] = fact{Type: vt.Column, Check: bound(f)}
+			want[table][f.Column] = fact{Type: vt.Column, Check: checkOf(f)}
 		}
 	}
 	for _, f := range cat.Flight.Scalars {
@@ -82,8 +82,8 @@ func TestFlightTablesFollowTheCatalogue(t *testing.T) {
 	}
 }
 
-// bound says what a column's check has to hold a field to.
-func bound(f catalogue.Field) string {
+// checkOf says what a column's check has to hold a field to.
+func checkOf(f catalogue.Field) string {
 	switch {
 	case f.MaxLen > 0:
 		return fmt.Sprintf("1..%d", f.MaxLen)

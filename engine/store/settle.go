@@ -37,6 +37,7 @@ WITH fence AS (
             ELSE p.backfill_next_at END
     FROM fence
     WHERE p.msg_id = $2 AND p.state IN ('PENDING', 'FAILED')
+        AND NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < $2)
     RETURNING p.msg_id
 ), kept AS (
     INSERT INTO raw_message (msg_id, body, characters, sha256, kept_at)
@@ -63,8 +64,8 @@ const (
 )
 
 // Settle stores an outcome that changes no flight: MALFORMED, PROTOCOL, SKIPPED, EXHAUSTED, and every
-// failure that will be tried again. It is one statement. fault.ErrMoved: the message is neither PENDING
-// nor FAILED any more.
+// failure that will be tried again. It is one statement. fault.ErrMoved: the message is not the
+// smallest unfinished one (any more).
 func (w *Writer) Settle(ctx context.Context, s decision.Settlement) error {
 	op := fmt.Sprintf("settle message %d as %s", s.MsgID, s.Outcome.State)
 	if s.Outcome.State == message.Succeeded {
@@ -79,7 +80,7 @@ func (w *Writer) Settle(ctx context.Context, s decision.Settlement) error {
 	case err == nil && held == 0:
 		err = fault.ErrFenced
 	case err == nil && settled == 0:
-		err = fmt.Errorf("%w: the message is neither PENDING nor FAILED", fault.ErrMoved)
+		err = fmt.Errorf("%w: it is not the smallest unfinished message", fault.ErrMoved)
 	}
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", op, err)

@@ -29,8 +29,8 @@ func TestSettleIsOneStatementWithItsIntent(t *testing.T) {
 		{"protocol", message.Outcome{State: message.Dead, Class: message.Protocol, Reason: "record-count 3, found 2"}, false, true},
 		{"exhausted", message.Outcome{State: message.Dead, Class: message.Exhausted, Reason: "disk"}, false, true},
 		{"skipped", message.Outcome{State: message.Skipped, Reason: "ignored:LDM-*"}, false, true},
-		{"failed", message.Outcome{State: message.Failed, Class: message.RuleError, Reason: "rules/x.lua:3"}, false, false},
 		{"in shadow", message.Outcome{State: message.Skipped, Reason: "ignored:LDM-*"}, true, false},
+		{"failed", message.Outcome{State: message.Failed, Class: message.RuleError, Reason: "rules/x.lua:3"}, false, false},
 	}
 	for i, tt := range tests {
 		id := int64(i + 1)
@@ -64,6 +64,25 @@ func TestSettleIsOneStatementWithItsIntent(t *testing.T) {
 	due, err := s.DueMarks(t.Context(), noon, time.Hour, 100)
 	if err != nil || len(due) != 4 {
 		t.Errorf("marks due: got %v, %v, want those of messages 1 to 4", due, err)
+	}
+}
+
+// What was read ahead may have been overtaken by a replay or a late row.
+func TestSettleIsForTheHeadOnly(t *testing.T) {
+	s, w := fresh(t)
+	enqueue(t, w, 1, 2)
+	second := settlementOf(2, message.Outcome{State: message.Dead, Class: message.Malformed, Reason: "x"})
+	if err := w.Settle(t.Context(), second); !errors.Is(err, fault.ErrMoved) {
+		t.Errorf("message 2 while 1 is unfinished: got %v, want ErrMoved", err)
+	}
+	if r, err := s.Message(t.Context(), 2); err != nil || r.State != message.Pending {
+		t.Errorf("message 2 is %s, %v, want PENDING", r.State, err)
+	}
+	if err := w.Settle(t.Context(), settlementOf(1, message.Outcome{State: message.Skipped, Reason: "x"})); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Settle(t.Context(), second); err != nil {
+		t.Errorf("message 2 as the head: %v", err)
 	}
 }
 

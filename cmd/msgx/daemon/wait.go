@@ -17,7 +17,7 @@ const longestWait = 5 * time.Second
 // awaitServers waits for our own database and for the mailbox. The broker is
 // not waited for: events are kept until it is there.
 func (d *Daemon) awaitServers(ctx context.Context) error {
-	if err := d.await(ctx, "postgres", d.store.Check); err != nil {
+	if err := d.await(ctx, "postgres", d.checkDatabase); err != nil {
 		return err
 	}
 	return d.await(ctx, "mailbox", func(ctx context.Context) error {
@@ -27,6 +27,14 @@ func (d *Daemon) awaitServers(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// checkDatabase asks for the schema of this binary, and the bounds of its catalogue.
+func (d *Daemon) checkDatabase(ctx context.Context) error {
+	if err := d.store.Check(ctx); err != nil {
+		return err
+	}
+	return d.store.CheckBounds(ctx, d.core.Catalogue)
 }
 
 // await tries until the server is there or ctx ends. It logs once when the
