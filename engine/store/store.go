@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"msgx/engine/catalogue"
@@ -19,6 +20,8 @@ type Config struct {
 	// holder cannot keep the epoch locked past it. Default 4s each.
 	StatementTimeout time.Duration
 	IdleInTxTimeout  time.Duration
+	// Tracer sees every statement, for measuring; nil in production.
+	Tracer pgx.QueryTracer
 }
 
 func (c Config) withDefaults() Config {
@@ -55,6 +58,7 @@ func Open(ctx context.Context, config Config, cat *catalogue.Catalogue, zone *ti
 	}
 	settings.MaxConns = config.MaxConns
 	settings.ConnConfig.ConnectTimeout = config.StatementTimeout
+	settings.ConnConfig.Tracer = config.Tracer
 	for name, value := range sessionSettings(config) {
 		settings.ConnConfig.RuntimeParams[name] = value
 	}

@@ -124,7 +124,7 @@ WHERE NOT EXISTS (SELECT FROM proc_state p WHERE p.msg_id = id)
 // marks checks the mailbox itself.
 func (a *accountant) marks(ctx context.Context) error {
 	var unmarked, marked int64
-	err := a.place.mailbox.QueryRowContext(ctx, `SELECT count(*) - count(CMINMSGS_DATE_PROCESSED), count(CMINMSGS_DATE_PROCESSED) FROM CMINMSGS`).Scan(&unmarked, &marked)
+	err := a.place.Mailbox.QueryRowContext(ctx, `SELECT count(*) - count(CMINMSGS_DATE_PROCESSED), count(CMINMSGS_DATE_PROCESSED) FROM CMINMSGS`).Scan(&unmarked, &marked)
 	if err != nil {
 		return err
 	}

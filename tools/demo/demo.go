@@ -104,7 +104,7 @@ func (p *place) day(ctx context.Context, o Options, c *config.Config, ended chan
 	var inserted feed.Inserted
 	go func() {
 		var err error
-		inserted, err = feed.Insert(ctx, p.mailbox, messages, feed.Inserting{
+		inserted, err = feed.Insert(ctx, p.Mailbox, messages, feed.Inserting{
 			Seed: o.Seed, Writers: 4, OutOfOrder: true, RolledBack: 1, PerSecond: o.PerSecond, Done: watch.received,
 		})
 		fed <- err

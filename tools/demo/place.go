@@ -2,92 +2,45 @@ package demo
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/daemon"
 	"msgx/engine/outbox/kafka"
-	"msgx/tools/stack/mailboxddl"
+	"msgx/tools/scratch"
 )
 
-const cleanUpBound = 15 * time.Second
+const topicsBound = 15 * time.Second
 
 // place is what the demo has made for itself.
 type place struct {
+	*scratch.Place
 	name     string // of both databases, and in the topics
 	postgres string // URL of our database
-	admin    string // URL of the database we came in by
-	owner    *sql.DB
-	mailbox  *sql.DB
-	dsn      string
 	broker   string
 	brokers  []string
 	cluster  *kfake.Cluster
 }
 
 func prepare(ctx context.Context, o Options) (*place, error) {
-	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixNano()/1e6), admin: o.Postgres}
-	if err := p.makeMailbox(ctx, o.MariaDB); err != nil {
-		p.cleanUp()
-		return nil, fmt.Errorf("demo: MariaDB: %w", err)
+	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixMilli())}
+	var err error
+	if p.Place, err = scratch.New(ctx, o.Postgres, o.MariaDB, p.name); err != nil {
+		return nil, fmt.Errorf("demo: %w", err)
 	}
-	if err := p.makeDatabase(ctx); err != nil {
+	if p.postgres, err = p.Database(ctx, p.name, ""); err != nil {
 		p.cleanUp()
-		return nil, fmt.Errorf("demo: PostgreSQL: %w", err)
+		return nil, fmt.Errorf("demo: %w", err)
 	}
 	if err := p.findBroker(o.Kafka); err != nil {
 		p.cleanUp()
 		return nil, fmt.Errorf("demo: broker: %w", err)
 	}
 	return p, nil
-}
-
-func (p *place) makeMailbox(ctx context.Context, dsn string) error {
-	settings, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		return err
-	}
-	if p.owner, err = sql.Open("mysql", settings.FormatDSN()); err != nil {
-		return err
-	}
-	if _, err := p.owner.ExecContext(ctx, "CREATE DATABASE "+p.name+" CHARACTER SET utf8mb4"); err != nil {
-		return err
-	}
-	settings.DBName = p.name
-	p.dsn = settings.FormatDSN()
-	if p.mailbox, err = sql.Open("mysql", p.dsn); err != nil {
-		return err
-	}
-	for _, statement := range mailboxddl.Statements() {
-		if _, err := p.mailbox.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *place) makeDatabase(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, p.admin)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+p.name); err != nil {
-		return err
-	}
-	c := conn.Config()
-	p.postgres = fmt.Sprintf("postgres://%s@%s:%d/%s?sslmode=disable", c.User, c.Host, c.Port, p.name)
-	if c.Password != "" {
-		p.postgres = strings.Replace(p.postgres, c.User+"@", c.User+":"+c.Password+"@", 1)
-	}
-	return nil
 }
 
 func (p *place) findBroker(brokers []string) (err error) {
@@ -108,7 +61,7 @@ func (p *place) findBroker(brokers []string) (err error) {
 func (p *place) configuration(o Options) (*config.Config, error) {
 	c, err := config.Load(config.Sources{Set: []string{
 		"postgres.url=" + p.postgres,
-		"mailbox.dsn=" + p.dsn,
+		"mailbox.dsn=" + p.MailboxDSN,
 		"kafka.brokers=" + strings.Join(p.brokers, ","),
 		"kafka.msg-topic=" + p.name + ".msg",
 		"kafka.schd-topic=" + p.name + ".schd",
@@ -124,7 +77,7 @@ func (p *place) configuration(o Options) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), cleanUpBound)
+	ctx, cancel := context.WithTimeout(context.Background(), topicsBound)
 	defer cancel()
 	if _, err := admin.Create(ctx, daemon.Topics(c)); err != nil {
 		return nil, fmt.Errorf("demo: topics: %w", err)
@@ -145,21 +98,7 @@ To look at it from another terminal:
 
 // cleanUp removes what was made.
 func (p *place) cleanUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanUpBound)
-	defer cancel()
-	if p.mailbox != nil {
-		_ = p.mailbox.Close()
-	}
-	if p.owner != nil {
-		_, _ = p.owner.ExecContext(ctx, "DROP DATABASE IF EXISTS "+p.name)
-		_ = p.owner.Close()
-	}
-	if p.postgres != "" {
-		if conn, err := pgx.Connect(ctx, p.admin); err == nil {
-			_, _ = conn.Exec(ctx, "DROP DATABASE IF EXISTS "+p.name+" WITH (FORCE)")
-			_ = conn.Close(ctx)
-		}
-	}
+	p.Remove()
 	if p.cluster != nil {
 		p.cluster.Close()
 	}

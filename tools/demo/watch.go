@@ -45,7 +45,7 @@ type progress struct {
 func (p progress) decided() int64 { return p.succeeded + p.skipped + p.dead }
 
 func (p *place) watch(ctx context.Context, c *config.Config, total int) (*watch, error) {
-	pool, err := pgxpool.New(ctx, c.Postgres.URL+"&pool_max_conns=2")
+	pool, err := pgxpool.New(ctx, c.Postgres.URL)
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}

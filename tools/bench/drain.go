@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"msgx/cmd/msgx/config"
+	"msgx/cmd/msgx/daemon"
+	"msgx/engine/outbox/kafka"
+	"msgx/engine/store"
+	"msgx/tools/feed"
+	"msgx/tools/scratch"
+)
+
+const (
+	// serveArgument makes this program the daemon, in a process of its own.
+	serveArgument  = "serve"
+	drainBound     = 20 * time.Minute
+	stopBound      = 30 * time.Second
+	operationsADay = 12000
+)
+
+// serve is the daemon, configured by the environment alone.
+func serve() error {
+	c, err := config.Load(config.Sources{Env: os.Environ()})
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	d, err := daemon.New(ctx, c, "bench", slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1})))
+	if err != nil {
+		return err
+	}
+	return d.Run(ctx)
+}
+
+// drain fills a mailbox, then has a daemon in a process of its own work it off
+// whole (decide, deliver, mark), and returns the most memory that it had resident, in MB.
+func drain(ctx context.Context, o options) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, drainBound)
+	defer cancel()
+	name := fmt.Sprintf("msgx_drain_%d", time.Now().UnixMilli())
+	place, err := scratch.New(ctx, o.postgres, o.mariadb, name)
+	if err != nil {
+		return 0, err
+	}
+	defer place.Remove()
+	url, err := place.Database(ctx, name, "")
+	if err != nil {
+		return 0, err
+	}
+	if _, _, err := store.Migrate(ctx, url); err != nil {
+		return 0, err
+	}
+	settings := []string{
+		"MSGX_POSTGRES_URL=" + url, "MSGX_MAILBOX_DSN=" + place.MailboxDSN, "MSGX_KAFKA_BROKERS=" + o.kafka,
+		"MSGX_KAFKA_MSG_TOPIC=" + name + ".msg", "MSGX_KAFKA_SCHD_TOPIC=" + name + ".schd",
+		"MSGX_PIPELINE_MAX_COMMIT_DELAY=1s", "MSGX_PIPELINE_CUTOVER_WATERMARK=zero", "MSGX_HTTP_LISTEN=127.0.0.1:0",
+	}
+	if err := makeTopics(ctx, settings); err != nil {
+		return 0, err
+	}
+	total, err := fill(ctx, o, place, settings)
+	if err != nil {
+		return 0, err
+	}
+	return workOff(ctx, url, settings, total)
+}
+
+func makeTopics(ctx context.Context, settings []string) error {
+	c, err := config.Load(config.Sources{Env: settings})
+	if err != nil {
+		return err
+	}
+	admin, err := kafka.NewAdmin(daemon.KafkaConfig(c))
+	if err != nil {
+		return err
+	}
+	_, err = admin.Create(ctx, daemon.Topics(c))
+	return err
+}
+
+// fill puts whole days into the mailbox until there are enough messages.
+func fill(ctx context.Context, o options, place *scratch.Place, settings []string) (total int, err error) {
+	c, err := config.Load(config.Sources{Env: settings})
+	if err != nil {
+		return 0, err
+	}
+	begun := time.Now()
+	for date := time.Now(); total < o.drain; date = date.AddDate(0, 0, 1) {
+		messages, err := day(o, c, date, operationsADay)
+		if err != nil {
+			return 0, err
+		}
+		messages = messages[:min(len(messages), o.drain-total)]
+		if _, err := feed.Insert(ctx, place.Mailbox, messages, feed.Inserting{Writers: 4}); err != nil {
+			return 0, err
+		}
+		total += len(messages)
+	}
+	fmt.Printf("drain: %d messages in the mailbox (%.0fs)\n", total, time.Since(begun).Seconds())
+	return total, nil
+}
+
+// workOff runs the daemon until every message is decided and marked and every
+// event delivered.
+func workOff(ctx context.Context, url string, settings []string, total int) (peak int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(self, serveArgument) // stopped by SIGTERM below, whatever happens
+	cmd.Env = append(os.Environ(), settings...)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	decided, errLook := awaitDrained(ctx, url, total, begun, ended)
+	took := time.Since(begun)
+	peak, errPeak := residentPeak(cmd.Process.Pid)
+	errStop := stopProcess(cmd.Process, ended)
+	if err := errors.Join(errLook, errPeak, errStop); err != nil {
+		return 0, fmt.Errorf("drain: %w", err)
+	}
+	fmt.Printf("drain: decided at %.0f messages/s, decided, delivered and marked at %.0f messages/s, peak %d MB resident\n",
+		float64(total)/decided.Seconds(), float64(total)/took.Seconds(), peak)
+	return peak, nil
+}
+
+func stopProcess(p *os.Process, ended chan error) error {
+	_ = p.Signal(syscall.SIGTERM)
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(stopBound):
+		_ = p.Kill()
+		return fmt.Errorf("the daemon did not stop within %s", stopBound)
+	}
+}
+
+// awaitDrained returns how long it took to decide everything, once all of it is
+// delivered and marked too.
+func awaitDrained(ctx context.Context, url string, total int, begun time.Time, ended chan error) (decided time.Duration, err error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // only reads
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case err := <-ended:
+			ended <- err
+			return 0, fmt.Errorf("the daemon ended: %w", err)
+		case <-tick.C:
+		}
+		var watermark, unfinished, owed, unsent int64
+		err := conn.QueryRow(ctx, `
+SELECT coalesce((SELECT watermark FROM inbox_cursor), 0),
+       (SELECT count(*) FROM proc_state WHERE state IN ('PENDING', 'FAILED')),
+       (SELECT count(*) FROM proc_state WHERE state IN ('SUCCEEDED', 'SKIPPED', 'DEAD') AND backfill_at IS NULL AND backfill_abandoned_at IS NULL AND owes_mark),
+       (SELECT count(*) FROM msg_event WHERE state = 'PENDING')`).Scan(&watermark, &unfinished, &owed, &unsent)
+		if err != nil {
+			return 0, err
+		}
+		if decided == 0 && watermark >= int64(total) && unfinished == 0 {
+			decided = time.Since(begun)
+		}
+		if decided > 0 && owed == 0 && unsent == 0 {
+			return decided, nil
+		}
+	}
+}
+
+// residentPeak reads VmHWM of a process, in MB.
+func residentPeak(pid int) (int, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	scanner := bufio.NewScanner(f)
+	for scanner.Scan() {
+		if kb, ok := strings.CutPrefix(scanner.Text(), "VmHWM:"); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kb), "kB")))
+			return (n + 1023) / 1024, err
+		}
+	}
+	return 0, errors.Join(scanner.Err(), errors.New("no VmHWM in /proc"))
+}
