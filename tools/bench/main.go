@@ -36,8 +36,9 @@ func main() {
 	flag.IntVar(&o.maxRSS, "max-rss", 200, "fail above this many MB resident")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(report(run(ctx, o)))
+	code := report(run(ctx, o))
+	stop()
+	os.Exit(code)
 }
 
 func report(err error) int {
