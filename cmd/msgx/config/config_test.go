@@ -45,11 +45,12 @@ func TestTheLaterSourceWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := Load(Sources{File: path, Env: []string{"MSGX_PIPELINE_CLAIM_BATCH=8", "MSGX_KAFKA_BROKERS=c:3,d:4", "PATH=/bin", "MSGX_STACK_DIR=/x"},
-		Set: []string{"pipeline.claim-batch=9"}})
+		Set: []string{"pipeline.claim-batch=9", "pipeline.backoff=10ms, 1s,2s,3s"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Pipeline.ClaimBatch != 9 || c.Pipeline.PollInterval != 3*time.Second || len(c.Kafka.Brokers) != 2 || c.Kafka.Brokers[0] != "c:3" {
+	if c.Pipeline.ClaimBatch != 9 || c.Pipeline.PollInterval != 3*time.Second || len(c.Kafka.Brokers) != 2 || c.Kafka.Brokers[0] != "c:3" ||
+		len(c.Pipeline.Backoff) != 4 || c.Pipeline.Backoff[1] != time.Second {
 		t.Errorf("got claim-batch %d, poll-interval %s, brokers %v", c.Pipeline.ClaimBatch, c.Pipeline.PollInterval, c.Kafka.Brokers)
 	}
 }

@@ -136,7 +136,7 @@ func decode(k *koanf.Koanf) (*Config, error) {
 		Result:           &c,
 		TagName:          "koanf",
 		WeaklyTypedInput: true,
-		DecodeHook:       mapstructure.ComposeDecodeHookFunc(durationHook, mapstructure.StringToSliceHookFunc(",")),
+		DecodeHook:       mapstructure.ComposeDecodeHookFunc(durationHook, listHook),
 	}})
 	if err != nil {
 		return nil, err
@@ -171,6 +171,21 @@ func durationHook(from, to reflect.Type, data any) (any, error) {
 		return data, nil
 	}
 	return ParseDuration(data.(string))
+}
+
+// listHook reads a list of any kind as environment and flags give it: with commas.
+func listHook(from, to reflect.Type, data any) (any, error) {
+	if from.Kind() != reflect.String || to.Kind() != reflect.Slice {
+		return data, nil
+	}
+	if data == "" {
+		return []string{}, nil
+	}
+	parts := strings.Split(data.(string), ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts, nil
 }
 
 // checkBounds holds each parameter to its own bounds.
