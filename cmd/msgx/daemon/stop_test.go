@@ -127,8 +127,8 @@ func TestServersThatGoAndComeBack(t *testing.T) {
 	}
 	p.settled()
 	for name, s := range servers {
-		s.Stop()
 		warned := d.logs.count("level=WARN")
+		s.Stop()
 		p.until(name+" to be missed", func() (string, bool) {
 			if name == "broker" {
 				_, _ = p.mailbox.Exec(`INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG) VALUES (?)`, stand(1, "AWAY"))
