@@ -48,7 +48,7 @@ func flightCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flight",
 		Short: "Look at a flight",
-		Args:  cobra.NoArgs,
+		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(flightShowCommand(g))

@@ -13,7 +13,7 @@ func goldenCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "golden",
 		Short: "Run the corpus of recorded decisions",
-		Args:  cobra.NoArgs,
+		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(goldenRunCommand(g))

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -33,25 +35,31 @@ var errNotWell = errors.New("not well")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := rootCommand().ExecuteContext(ctx)
+	code := execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
-	os.Exit(exitCode(err))
+	os.Exit(code)
 }
 
-func exitCode(err error) int {
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
 	var usage usageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, errNotWell):
 		return exitFailed
-	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "msgx: %v\n", err)
-		return exitUsage
-	default:
-		fmt.Fprintf(os.Stderr, "msgx: %v\n", err)
-		return exitFailed
 	}
+	fmt.Fprintf(stderr, "msgx: %v\n", err)
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 func rootCommand() *cobra.Command {
@@ -69,7 +77,7 @@ To see everything at work on this machine:          make demo
 Exit codes: 0 done; 1 failed, or what was looked at is not well; 2 called or configured wrongly.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -80,10 +88,21 @@ Exit codes: 0 done; 1 failed, or what was looked at is not well; 2 called or con
 	root.AddCommand(serveCommand(g), migrateCommand(g), checkCommand(g), tryCommand(g),
 		flightCommand(g), messageCommand(g), rulesCommand(g), goldenCommand(g),
 		demoCommand(g), parametersCommand(), versionCommand())
-	for _, c := range root.Commands() {
-		asUsage(c)
-	}
+	asUsage(root)
 	return root
+}
+
+// noSuchCommand refuses arguments of a command that only has commands below it.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += ", did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return errors.New(text)
 }
 
 // asUsage makes a wrong number of arguments a usage error, for c and below.

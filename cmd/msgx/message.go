@@ -18,7 +18,7 @@ func messageCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "message",
 		Short: "Look at a message",
-		Args:  cobra.NoArgs,
+		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(messageShowCommand(g))

@@ -15,7 +15,7 @@ func rulesCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
 		Short: "Look at the rule set",
-		Args:  cobra.NoArgs,
+		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(rulesListCommand(g))

@@ -81,10 +81,16 @@ func (a *accountant) outcomes(ctx context.Context) error {
 	if _, err := pgx.ForEachRow(rows, []any{&id, &o.State, &o.Class, &o.Reason}, func() error { found[id] = o; return nil }); err != nil {
 		return err
 	}
-	a.report.outcomes = maps.Clone(found)
+	a.report.compare(found)
+	return nil
+}
+
+// compare holds what was found against what had to be.
+func (r *Report) compare(found map[int64]message.Outcome) {
+	r.outcomes = maps.Clone(found)
 	var faults []string
-	for _, m := range a.report.messages {
-		msgID := a.report.inserted.IDs[m.Seq]
+	for _, m := range r.messages {
+		msgID := r.inserted.IDs[m.Seq]
 		got, there := found[msgID]
 		if !there {
 			faults = append(faults, fmt.Sprintf("message %d (%s) was never enqueued", msgID, m.Kind))
@@ -96,8 +102,7 @@ func (a *accountant) outcomes(ctx context.Context) error {
 	for _, msgID := range slices.Sorted(maps.Keys(found)) {
 		faults = append(faults, fmt.Sprintf("message %d was never sent", msgID))
 	}
-	a.report.add("every message has the outcome it had to have", fmt.Sprintf("%d messages", len(a.report.messages)), faults)
-	return nil
+	r.add("every message has the outcome it had to have", fmt.Sprintf("%d messages", len(r.messages)), faults)
 }
 
 // ids checks that every id up to the watermark is enqueued or in the ledger of holes.

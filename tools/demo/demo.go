@@ -95,7 +95,7 @@ func (p *place) day(ctx context.Context, o Options, c *config.Config, ended chan
 		return nil, err
 	}
 	fmt.Fprintf(o.Out, "feed        seed %d: %d messages\n\n", o.Seed, len(messages))
-	watch, err := p.watch(ctx, c, len(messages))
+	watch, err := p.watch(ctx, c, o.Out, len(messages))
 	if err != nil {
 		return nil, err
 	}

@@ -44,14 +44,16 @@ type progress struct {
 
 func (p progress) decided() int64 { return p.succeeded + p.skipped + p.dead }
 
-func (p *place) watch(ctx context.Context, c *config.Config, total int) (*watch, error) {
+func (p *place) watch(ctx context.Context, c *config.Config, out io.Writer, total int) (*watch, error) {
 	pool, err := pgxpool.New(ctx, c.Postgres.URL)
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
-	w := &watch{pool: pool, total: total, out: os.Stdout, changed: time.Now()}
-	if info, err := os.Stdout.Stat(); err == nil {
-		w.terminal = info.Mode()&os.ModeCharDevice != 0
+	w := &watch{pool: pool, total: total, out: out, changed: time.Now()}
+	if f, ok := out.(*os.File); ok {
+		if info, err := f.Stat(); err == nil {
+			w.terminal = info.Mode()&os.ModeCharDevice != 0
+		}
 	}
 	return w, nil
 }

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/unicode"
+
+	"msgx/tools/stack/stacktest"
+)
+
+// result is what a command line came to.
+type result struct {
+	code     int
+	out, err string
+}
+
+func msgxWith(stdin string, args ...string) result {
+	var out, errs bytes.Buffer
+	code := execute(context.Background(), args, strings.NewReader(stdin), &out, &errs)
+	return result{code, out.String(), errs.String()}
+}
+
+func run(args ...string) result { return msgxWith("", args...) }
+
+func write(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const remark = `<MSG><META><SNDR>AODB</SNDR><SEQN>7</SEQN><TYPE>SCHD</TYPE><STYP>ADFT</STYP></META>` +
+	`<SCHD><RECS>1</RECS><FLTR><FLID>1</FLID><FLNO>CA1</FLNO><SODT>01MAR260930</SODT><REMC>天气原因</REMC></FLTR></SCHD></MSG>`
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		r := run(args...)
+		if r.code != 0 || r.err != "" || !strings.Contains(r.out, "Usage:") || len(c.Short) < 10 {
+			t.Errorf("msgx %s: exit %d, %q, %q", strings.Join(args, " "), r.code, r.out, r.err)
+		}
+		for _, sub := range c.Commands() {
+			if sub.Name() != "completion" && sub.Name() != "help" {
+				walk(sub)
+			}
+		}
+	}
+	walk(rootCommand())
+}
+
+func TestErrorsAreOneClearAnswer(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none.xml")
+	message := write(t, "m.xml", []byte(remark))
+	nowhere := "postgres.url=postgres://msgx:hunter2@127.0.0.1:1/none?connect_timeout=2"
+	tests := []struct {
+		name string
+		args []string
+		code int
+		want []string
+	}{
+		{"unknown command", []string{"tri"}, exitUsage, []string{`unknown command "tri"`, "did you mean try?"}},
+		{"unknown command below another", []string{"flight", "shwo"}, exitUsage, []string{`unknown command "shwo" for "msgx flight"`}},
+		{"unknown flag", []string{"try", "--jsn", message}, exitUsage, []string{"--jsn", "msgx try --help"}},
+		{"no argument", []string{"try"}, exitUsage, []string{"at least 1 arg", "usage: msgx try FILE..."}},
+		{"no such file", []string{"try", missing}, exitUsage, []string{missing, "no such file"}},
+		{"a directory", []string{"try", t.TempDir()}, exitUsage, []string{"is a directory"}},
+		{"no such state", []string{"try", "--state", missing, message}, exitUsage, []string{"--state", "no such file"}},
+		{"a state with faults", []string{"try", "--state", write(t, "s.yaml", []byte("- flight: x\n")), message}, exitUsage, []string{"--state", "line 1", `"x"`}},
+		{"unknown parameter", []string{"try", "--set", "pipeline.r-kep=1d", message}, exitUsage, []string{"unknown key msgx.pipeline.r-kep", "did you mean msgx.pipeline.r-keep?"}},
+		{"no such configuration", []string{"serve", "--config", missing}, exitUsage, []string{missing}},
+		{"serving without addresses", []string{"serve"}, exitUsage, []string{"msgx.postgres.url is not set", "msgx.pipeline.max-commit-delay is not set"}},
+		{"no such rule set", []string{"rules", "list", "--set", "rules.dir=" + t.TempDir()}, exitFailed, []string{"handlers.lua"}},
+		{"no case", []string{"golden", "run", "--run", "no-such-case"}, exitFailed, []string{"no-such-case"}},
+		{"updating the binary", []string{"golden", "run", "--update"}, exitUsage, []string{"--update needs --dir"}},
+		{"not a flight", []string{"flight", "show", "12a"}, exitUsage, []string{`FLID "12a"`}},
+		{"not a message", []string{"message", "show", "0"}, exitUsage, []string{`message id "0"`}},
+		{"database away", []string{"flight", "show", "1", "--set", nowhere}, exitFailed, []string{"127.0.0.1:1", "refused"}},
+		{"database away for migrating", []string{"migrate", "--set", nowhere}, exitFailed, []string{"127.0.0.1:1", "refused"}},
+		{"demo without servers", []string{"demo", "--postgres", "", "--mariadb", ""}, exitUsage, []string{"make demo"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := run(tt.args...)
+			if r.code != tt.code || r.out != "" || strings.Contains(r.err, "goroutine") || strings.Contains(r.err, "Flags:") {
+				t.Errorf("exit %d, want %d; stdout %q, stderr %q", r.code, tt.code, r.out, r.err)
+			}
+			if strings.Contains(r.err, "hunter2") {
+				t.Errorf("a password is shown: %s", r.err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(r.err, want) {
+					t.Errorf("stderr %q\nwant it to contain %q", r.err, want)
+				}
+			}
+		})
+	}
+}
+
+// A file is bytes: its byte order mark or declaration says what they mean.
+func TestTryReadsEveryEncoding(t *testing.T) {
+	gbk, err := simplifiedchinese.GBK.NewEncoder().String(`<?xml version="1.0" encoding="GBK"?>` + remark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	utf16, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(`<?xml version="1.0" encoding="UTF-16"?>` + remark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string]string{"plain": remark, "mark": "\ufeff" + remark, "gbk": gbk, "utf16": utf16} {
+		r := run("try", "--json", write(t, name+".xml", []byte(body)))
+		var got struct {
+			Ruleset  string `json:"ruleset"`
+			Messages []struct {
+				State   string `json:"state"`
+				Kind    string `json:"kind"`
+				Changes []struct {
+					FLID string `json:"flid"`
+				} `json:"changes"`
+			} `json:"messages"`
+			Flights []struct {
+				FLID string `json:"flid"`
+				REMC string `json:"REMC"`
+			} `json:"flights"`
+		}
+		if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != 0 {
+			t.Errorf("%s: exit %d, %v, %s%s", name, r.code, err, r.out, r.err)
+			continue
+		}
+		if len(got.Messages) != 1 || got.Messages[0].State != "SUCCEEDED" || got.Messages[0].Kind != "SCHD-ADFT" || len(got.Ruleset) != 64 ||
+			len(got.Flights) != 1 || got.Flights[0].FLID != "1" || got.Flights[0].REMC != "天气原因" {
+			t.Errorf("%s: got %s", name, r.out)
+		}
+	}
+}
+
+func TestTryTellsWhatBecomesOfEachMessage(t *testing.T) {
+	state := write(t, "state.yaml", []byte("- flight: 1\n  version: 4\n  FLNO: CA1\n  STND: \"7\"\n"))
+	gate := strings.NewReplacer("SCHD</TYPE>", "FLOP</TYPE>", "ADFT", "STND").Replace(remark)
+	gate = gate[:strings.Index(gate, "<SCHD>")] + "<FLOP><FLID>1</FLID><STND>12</STND><COLOUR/></FLOP></MSG>"
+	r := msgxWith(gate, "try", "--state", state, "-", write(t, "empty.xml", nil))
+	for _, want := range []string{
+		"1  -  FLOP-STND  SUCCEEDED", "1  update to version 5", `STND          "7" -> "12"`, "unknown: /MSG/FLOP/COLOUR (1)",
+		"DEAD(MALFORMED)", "version: 5", "STND: 12",
+	} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("want %q in:\n%s%s", want, r.out, r.err)
+		}
+	}
+	if r.code != 0 {
+		t.Errorf("exit %d without --strict, want 0", r.code)
+	}
+	if strict := msgxWith(gate, "try", "--strict", "-", write(t, "empty.xml", nil)); strict.code != exitFailed {
+		t.Errorf("exit %d with --strict, want %d", strict.code, exitFailed)
+	}
+}
+
+func TestRulesListNamesEveryKind(t *testing.T) {
+	r := run("rules", "list")
+	for _, want := range []string{"KIND", "FLOP-GTDT", "flop-gtdt", "GTDT", "SCHD-DNLD", "REF-SLST", "rule set "} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("want %q in:\n%s%s", want, r.out, r.err)
+		}
+	}
+	var listed struct {
+		Ruleset string         `json:"ruleset"`
+		Scripts []listedScript `json:"scripts"`
+	}
+	if err := json.Unmarshal([]byte(run("rules", "list", "--json").out), &listed); err != nil || len(listed.Scripts) < 70 || !strings.Contains(r.out, listed.Ruleset) {
+		t.Errorf("%v, %d scripts, rule set %s", err, len(listed.Scripts), listed.Ruleset)
+	}
+}
+
+// Preparing a place from nothing: every line that is not ok says what to do,
+// and doing it makes the line ok.
+func TestPreparingAPlace(t *testing.T) {
+	broker := stacktest.Kafka(t)[0]
+	set := []string{}
+	for _, s := range []string{
+		"postgres.url=" + stacktest.Postgres(t), "mailbox.dsn=" + stacktest.MariaDB(t), "kafka.brokers=" + broker,
+		"kafka.msg-topic=" + stacktest.Topic(t, 1), "kafka.schd-topic=msgx-no-such-topic", "pipeline.max-commit-delay=5s",
+	} {
+		set = append(set, "--set", s)
+	}
+	with := func(args ...string) result { return run(append(args, set...)...) }
+	r := with("check")
+	for _, want := range []string{"ok    configuration", "ok    rules", "FAIL  postgres", "msgx migrate", "FAIL  mailbox", "CMINMSGS", "FAIL  kafka", "msgx-no-such-topic"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("want %q in:\n%s%s", want, r.out, r.err)
+		}
+	}
+	if r.code != exitFailed {
+		t.Errorf("exit %d, want %d", r.code, exitFailed)
+	}
+	if r := with("migrate"); r.code != 0 || !strings.Contains(r.out, "migrated from version 0 to ") {
+		t.Errorf("migrate: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := with("migrate"); r.code != 0 || !strings.Contains(r.out, "already") {
+		t.Errorf("migrate again: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	set = append(set, "--set", "mailbox.dsn="+stacktest.Mailbox(t), "--set", "kafka.schd-topic="+stacktest.Topic(t, 1))
+	r = with("check")
+	for _, want := range []string{"ok    postgres", "FAIL  watermark", "cutover-watermark is not set", "ok    mailbox", "cleanup.policy"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("want %q in:\n%s%s", want, r.out, r.err)
+		}
+	}
+	if r := with("flight", "show", "4711"); r.code != exitFailed || !strings.Contains(r.err, "flight 4711: not known") {
+		t.Errorf("an unknown flight: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := with("message", "show", "4711"); r.code != exitFailed || !strings.Contains(r.err, "message 4711: not enqueued") {
+		t.Errorf("an unknown message: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := with("message", "show", "4711", "--raw"); r.code != exitFailed || !strings.Contains(r.err, "no copy") {
+		t.Errorf("an unknown body: exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
