@@ -146,8 +146,8 @@ func TestTryReadsEveryEncoding(t *testing.T) {
 
 func TestTryTellsWhatBecomesOfEachMessage(t *testing.T) {
 	state := write(t, "state.yaml", []byte("- flight: 1\n  version: 4\n  FLNO: CA1\n  STND: \"7\"\n"))
-	gate := strings.NewReplacer("SCHD</TYPE>", "FLOP</TYPE>", "ADFT", "STND").Replace(remark)
-	gate = gate[:strings.Index(gate, "<SCHD>")] + "<FLOP><FLID>1</FLID><STND>12</STND><COLOUR/></FLOP></MSG>"
+	envelope, _, _ := strings.Cut(remark, "<SCHD>")
+	gate := strings.NewReplacer("SCHD", "FLOP", "ADFT", "STND").Replace(envelope) + "<FLOP><FLID>1</FLID><STND>12</STND><COLOUR/></FLOP></MSG>"
 	r := msgxWith(gate, "try", "--state", state, "-", write(t, "empty.xml", nil))
 	for _, want := range []string{
 		"1  -  FLOP-STND  SUCCEEDED", "1  update to version 5", `STND          "7" -> "12"`, "unknown: /MSG/FLOP/COLOUR (1)",

@@ -240,7 +240,7 @@ func (p *place) tryQuery(statement string, args ...any) (value string, err error
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // only reads
+	defer conn.Close(ctx)
 	err = conn.QueryRow(ctx, "SELECT ("+statement+")::text", args...).Scan(&value)
 	return value, err
 }
