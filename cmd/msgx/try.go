@@ -244,7 +244,7 @@ func orDash(text string) string {
 }
 
 func orNone(value json.RawMessage) string {
-	if value == nil {
+	if value == nil || string(value) == "null" {
 		return "none"
 	}
 	return string(value)

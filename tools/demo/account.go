@@ -24,6 +24,7 @@ type Report struct {
 	inserted feed.Inserted
 	outcomes map[int64]message.Outcome
 	checks   []check
+	busiest  int64 // the flight with the most versions
 }
 
 // check is one promise, with what breaks it.
@@ -144,7 +145,9 @@ func (a *accountant) marks(ctx context.Context) error {
 // versions checks that history and events have no gaps.
 func (a *accountant) versions(ctx context.Context) error {
 	var flights, versions int64
-	if err := a.conn.QueryRow(ctx, `SELECT count(*), coalesce(sum(state_version), 0)::bigint FROM flight_schd`).Scan(&flights, &versions); err != nil {
+	if err := a.conn.QueryRow(ctx, `
+SELECT count(*), coalesce(sum(state_version), 0)::bigint, coalesce((array_agg(flid ORDER BY state_version DESC))[1], 0)
+FROM flight_schd`).Scan(&flights, &versions, &a.report.busiest); err != nil {
 		return err
 	}
 	rows, err := a.conn.Query(ctx, `

@@ -72,7 +72,7 @@ func (p *place) live(ctx context.Context, o Options, c *config.Config, d *daemon
 
 	report, err := p.day(ctx, o, c, ended)
 	if err == nil && !o.Once {
-		fmt.Fprintf(o.Out, "\nThe daemon stays up: http://%s/metrics. Ctrl-C ends it.\n%s", d.Address(), p.hints(c))
+		fmt.Fprintf(o.Out, "\nThe daemon stays up: http://%s/metrics. Ctrl-C ends it.\n%s", d.Address(), p.hints(c, report))
 		select {
 		case <-ctx.Done():
 		case err = <-ended:

@@ -86,14 +86,14 @@ func (p *place) configuration(o Options) (*config.Config, error) {
 }
 
 // hints tell what to look at while the daemon stays up.
-func (p *place) hints(c *config.Config) string {
+func (p *place) hints(c *config.Config, r *Report) string {
 	return fmt.Sprintf(`
 To look at it from another terminal:
   export MSGX_POSTGRES_URL='%s'
-  bin/msgx flight show FLID
-  bin/msgx message show 1
+  bin/msgx flight show %d
+  bin/msgx message show %d
 
-`, c.Postgres.URL)
+`, c.Postgres.URL, r.busiest, r.inserted.IDs[len(r.messages)])
 }
 
 // cleanUp removes what was made.
