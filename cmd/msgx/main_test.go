@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 
+	"msgx"
 	"msgx/tools/stack/stacktest"
 )
 
@@ -223,5 +224,53 @@ func TestPreparingAPlace(t *testing.T) {
 	}
 	if r := with("message", "show", "4711", "--raw"); r.code != exitFailed || !strings.Contains(r.err, "no copy") {
 		t.Errorf("an unknown body: exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
+// candidate copies the shipped rule set with the text of one file replaced.
+func candidate(t *testing.T, path, old, replacement string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, msgx.Files); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, path)
+	data, err := os.ReadFile(name)
+	if err != nil || !strings.Contains(string(data), old) {
+		t.Fatalf("%s does not contain %q (%v)", path, old, err)
+	}
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(data), old, replacement)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestRulesDiffTellsByItsExitCode(t *testing.T) {
+	if r := run("rules", "diff", shipped, shipped, "--over", "corpus", "-r", "flop-dely"); r.code != 0 || !strings.Contains(r.out, "0 of ") {
+		t.Errorf("the same: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	dir := candidate(t, "rules/flop-dely@1.lua", `merge.by_key("CODE")`, "merge.replace")
+	r := run("rules", "diff", shipped, dir, "--operations", "200", "-r", "flop-dely")
+	for _, want := range []string{"FLOP-DELY  flop-dely@1  DELY: ", "old  [", "new  [", "are decided differently"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("want %q in:\n%s%s", want, r.out, r.err)
+		}
+	}
+	if r.code != exitFailed {
+		t.Errorf("exit %d, want %d", r.code, exitFailed)
+	}
+	var report struct {
+		Groups []struct {
+			Kind, Where string
+			Count       int
+		}
+	}
+	if err := json.Unmarshal([]byte(run("rules", "diff", shipped, dir, "--json", "--over", "corpus").out), &report); err != nil || len(report.Groups) == 0 || report.Groups[0].Kind != "FLOP-DELY" {
+		t.Errorf("%v, %+v", err, report)
+	}
+	for _, args := range [][]string{{shipped}, {shipped, filepath.Join(dir, "none")}, {shipped, dir, "--over", "moon"}, {shipped, dir, "--over", "files"}} {
+		if r := run(append([]string{"rules", "diff"}, args...)...); r.code == 0 || r.err == "" {
+			t.Errorf("%v: exit %d, %q", args, r.code, r.err)
+		}
 	}
 }
