@@ -126,17 +126,17 @@ func (c *Comparer) Report() Report {
 	return r
 }
 
-func (c *Comparer) message(sequence string, raw message.Raw, old, new *decision.Settlement) {
+func (c *Comparer) message(sequence string, raw message.Raw, old, newer *decision.Settlement) {
 	c.report.Messages++
-	found := differences(old, new)
+	found := differences(old, newer)
 	if len(found) > 0 {
 		c.report.Differing++
 	}
 	for _, d := range found {
-		key := groupKey{old.Kind, old.Script, new.Script, d.where}
+		key := groupKey{old.Kind, old.Script, newer.Script, d.where}
 		g := c.groups[key]
 		if g == nil {
-			g = &Group{Kind: old.Kind, OldScript: old.Script, NewScript: new.Script, Where: d.where}
+			g = &Group{Kind: old.Kind, OldScript: old.Script, NewScript: newer.Script, Where: d.where}
 			c.groups[key] = g
 		}
 		g.Count++
@@ -153,8 +153,8 @@ type difference struct {
 }
 
 // differences compares what two rule sets make of one message, a place at most once.
-func differences(old, new *decision.Settlement) []difference {
-	if a, b := outcomeText(old.Outcome), outcomeText(new.Outcome); a != b {
+func differences(old, newer *decision.Settlement) []difference {
+	if a, b := outcomeText(old.Outcome), outcomeText(newer.Outcome); a != b {
 		return []difference{{where: Outcome, old: a, new: b}}
 	}
 	var out []difference
@@ -165,7 +165,7 @@ func differences(old, new *decision.Settlement) []difference {
 			out = append(out, d)
 		}
 	}
-	oldAdvances, newAdvances := byFlight(old.Effects.Advances), byFlight(new.Effects.Advances)
+	oldAdvances, newAdvances := byFlight(old.Effects.Advances), byFlight(newer.Effects.Advances)
 	ids := maps.Clone(oldAdvances)
 	maps.Copy(ids, newAdvances)
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
@@ -180,9 +180,9 @@ func differences(old, new *decision.Settlement) []difference {
 			add(difference{Where(path), id.String(), orUnchanged(before, path), orUnchanged(after, path)})
 		}
 	}
-	add(difference{where: References, old: asJSON(old.Effects.Refs), new: asJSON(new.Effects.Refs)})
-	add(difference{where: Outbound, old: asJSON(old.Effects.Outbound), new: asJSON(new.Effects.Outbound)})
-	add(difference{where: Notes, old: asJSON(old.Effects.Notes), new: asJSON(new.Effects.Notes)})
+	add(difference{where: References, old: asJSON(old.Effects.Refs), new: asJSON(newer.Effects.Refs)})
+	add(difference{where: Outbound, old: asJSON(old.Effects.Outbound), new: asJSON(newer.Effects.Outbound)})
+	add(difference{where: Notes, old: asJSON(old.Effects.Notes), new: asJSON(newer.Effects.Notes)})
 	return out
 }
 
@@ -236,16 +236,16 @@ func asJSON(v any) string {
 }
 
 // finals compares the flights at the end of a sequence.
-func (c *Comparer) finals(sequence string, old, new rehearse.World) {
+func (c *Comparer) finals(sequence string, old, newer rehearse.World) {
 	ids := map[flight.ID]bool{}
 	for id := range old.Flights {
 		ids[id] = true
 	}
-	for id := range new.Flights {
+	for id := range newer.Flights {
 		ids[id] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if paths := differing(old.Flights[id], new.Flights[id]); len(paths) > 0 {
+		if paths := differing(old.Flights[id], newer.Flights[id]); len(paths) > 0 {
 			c.report.Finals = append(c.report.Finals, Final{Sequence: sequence, FLID: id.String(), Paths: paths})
 		}
 	}
