@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -49,12 +50,23 @@ func (c *Case) decoder(o *Options) (*codec.Codec, error) {
 
 // judge loads a rule set anew and judges as the case's settings say.
 func (c *Case) judge(o *Options, rules fs.FS) (*verdict.Judge, error) {
-	book, err := rulebook.Load(rules, o.Catalogue, rulebook.Settings{AbsentOptional: c.Settings.AbsentOptional}, rulebook.Limits{})
+	book, err := c.book(o, rules)
 	if err != nil {
 		return nil, err
 	}
-	return verdict.New(o.Catalogue, book, verdict.Options{
+	return verdict.New(o.Catalogue, book, c.verdictOptions()), nil
+}
+
+func (c *Case) book(o *Options, rules fs.FS) (*rulebook.Rulebook, error) {
+	if rules == nil {
+		return nil, errors.New("golden: no rule set is given")
+	}
+	return rulebook.Load(rules, o.Catalogue, rulebook.Settings{AbsentOptional: c.Settings.AbsentOptional}, rulebook.Limits{})
+}
+
+func (c *Case) verdictOptions() verdict.Options {
+	return verdict.Options{
 		Options:         decision.Options{Zone: c.Settings.Zone, DayCutover: c.Settings.DayCutover, CodeShareKey: c.Settings.CodeShare},
 		IdentityWithDay: c.Settings.IdentityWithDay,
-	}), nil
+	}
 }

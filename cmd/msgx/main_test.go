@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -271,6 +272,29 @@ func TestRulesDiffTellsByItsExitCode(t *testing.T) {
 	for _, args := range [][]string{{shipped}, {shipped, filepath.Join(dir, "none")}, {shipped, dir, "--over", "moon"}, {shipped, dir, "--over", "files"}} {
 		if r := run(append([]string{"rules", "diff"}, args...)...); r.code == 0 || r.err == "" {
 			t.Errorf("%v: exit %d, %q", args, r.code, r.err)
+		}
+	}
+}
+
+func TestRulesBenchPrintsGoBenchmarks(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^BenchmarkDecide/(FLOP-STND|FDEL)-\d+\t +[1-9]\d*\t +\d+ ns/op\t +\d+ B/op\t +\d+ allocs/op\t +([1-9]\d*) instr/op$`)
+	counts := map[string]string{}
+	for range 2 { // instructions are the same each time, times need not be
+		r := run("rules", "bench", "--kind", "^(FLOP-STND|FDEL)$", "--time", "1ms")
+		found := line.FindAllStringSubmatch(r.out, -1)
+		if r.code != 0 || len(found) != 2 {
+			t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
+		}
+		for _, f := range found {
+			if before := counts[f[1]]; before != "" && before != f[2] {
+				t.Errorf("%s: %s instructions, then %s", f[1], before, f[2])
+			}
+			counts[f[1]] = f[2]
+		}
+	}
+	for _, args := range [][]string{{"--kind", "NOPE"}, {"--kind", "("}, {"--time", "0s"}} {
+		if r := run(append([]string{"rules", "bench"}, args...)...); r.code != exitUsage {
+			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)
 		}
 	}
 }
