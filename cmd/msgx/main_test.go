@@ -298,3 +298,38 @@ func TestRulesBenchPrintsGoBenchmarks(t *testing.T) {
 		}
 	}
 }
+
+func TestRulesNewBeginsAVersion(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, msgx.Files); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	before := read("handlers.lua")
+	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir, "--use", "--dry-run"); r.code != 0 || !strings.Contains(r.out, "would copy") || read("handlers.lua") != before {
+		t.Errorf("dry run: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir); r.code != 0 || !strings.Contains(r.out, "flop-gtdt@2.lua") || read("handlers.lua") != before {
+		t.Errorf("unused: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if read("rules/flop-gtdt@2.lua") != read("rules/flop-gtdt@1.lua") {
+		t.Error("the copy differs from what it was copied from")
+	}
+	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir, "--from", "2", "--use"); r.code != 0 || !strings.Contains(read("handlers.lua"), `"flop-gtdt@3"`) {
+		t.Errorf("used: exit %d, %s%s\n%s", r.code, r.out, r.err, read("handlers.lua"))
+	}
+	if r := run("rules", "list", "--set", "rules.dir="+dir); !regexp.MustCompile(`FLOP-GTDT +flop-gtdt +3 `).MatchString(r.out) {
+		t.Errorf("the rule set with the new version: %s%s", r.out, r.err)
+	}
+	for _, args := range [][]string{{"FLOP-NOPE", "--dir", dir}, {"FLOP-GTDT"}, {"FLOP-GTDT", "--dir", dir, "--from", "9"}} {
+		if r := run(append([]string{"rules", "new"}, args...)...); r.code != exitUsage || r.err == "" {
+			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)
+		}
+	}
+}
