@@ -12,6 +12,7 @@ import (
 	"msgx/engine/clock"
 	"msgx/engine/fault"
 	"msgx/engine/message"
+	"msgx/engine/outage"
 )
 
 // Stage is the name under which the back-fill is paused.
@@ -101,31 +102,28 @@ type Backfill struct {
 	n       Needs
 	o       Options
 	metrics *metrics
-	poke    chan struct{}
+	poke    clock.Poke
 
-	mailbox, store outage
+	mailbox, store outage.Outage
 	paused         bool
 }
 
 // New makes a back-fill.
 func New(n Needs, o Options) (*Backfill, error) {
+	o = o.withDefaults()
 	m, err := newMetrics(n.Registry)
 	if err != nil {
 		return nil, fmt.Errorf("backfill: metrics: %w", err)
 	}
 	return &Backfill{
-		n: n, o: o.withDefaults(), metrics: m, poke: make(chan struct{}, 1),
-		mailbox: outage{server: "mailbox", log: n.Log}, store: outage{server: "database", log: n.Log},
+		n: n, o: o, metrics: m, poke: clock.NewPoke(),
+		mailbox: outage.Outage{Log: n.Log, Stage: Stage, Server: "mailbox", Waits: o.Waits},
+		store:   outage.Outage{Log: n.Log, Stage: Stage, Server: "postgres", Waits: o.Waits},
 	}, nil
 }
 
 // Poke says that a mark has become due. It never blocks.
-func (b *Backfill) Poke() {
-	select {
-	case b.poke <- struct{}{}:
-	default:
-	}
-}
+func (b *Backfill) Poke() { b.poke.Poke() }
 
 // Run writes marks until ctx ends (nil) or the lease is lost (fault.ErrFenced).
 func (b *Backfill) Run(ctx context.Context) error {
@@ -143,9 +141,9 @@ func (b *Backfill) Run(ctx context.Context) error {
 			return fmt.Errorf("backfill: %w", err)
 		}
 		if err != nil {
-			next = rest{length: b.store.failed(err, b.o.Waits)}
+			next = rest{length: b.store.Failed(err)}
 		} else {
-			b.store.back()
+			b.store.Over()
 		}
 		b.wait(ctx, next)
 	}
@@ -159,19 +157,11 @@ type rest struct {
 }
 
 func (b *Backfill) wait(ctx context.Context, r rest) {
-	if r.length <= 0 {
-		return
-	}
-	var poke <-chan struct{}
+	var poke clock.Poke
 	if r.early {
 		poke = b.poke
 	}
-	t := b.n.Clock.NewTimer(r.length)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C():
-	case <-poke:
+	if clock.Wait(ctx, b.n.Clock, r.length, poke) {
 		_ = clock.Sleep(ctx, b.n.Clock, b.o.Gather) // Run looks at ctx itself
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"msgx/engine/fault"
 	"msgx/engine/message"
@@ -40,11 +39,11 @@ func (b *Backfill) round(ctx context.Context) (rest, error) {
 	settled := b.report(paid)
 	if paid.away != nil {
 		b.metrics.mailboxUp.Set(0)
-		return rest{length: b.mailbox.failed(paid.away, b.o.Waits)}, nil //nolint:nilerr // what it means for the rows is stored; here it is waited for
+		return rest{length: b.mailbox.Failed(paid.away)}, nil //nolint:nilerr // what it means for the rows is stored; here it is waited for
 	}
 	if len(paid.outcomes) > 0 {
 		b.metrics.mailboxUp.Set(1)
-		b.mailbox.back()
+		b.mailbox.Over()
 	}
 	if len(due) == b.o.Batch && settled > 0 {
 		return rest{}, nil
@@ -185,27 +184,4 @@ func (b *Backfill) isPaused(ctx context.Context) (bool, error) {
 		b.n.Log.Info(text)
 	}
 	return b.paused, nil
-}
-
-// outage says once that a server has gone and once that it is back.
-type outage struct {
-	server string
-	log    *slog.Logger
-	rounds int
-}
-
-func (o *outage) failed(err error, waits []time.Duration) time.Duration {
-	if o.rounds == 0 {
-		o.log.Warn("backfill waits: the "+o.server+" fails", slog.String("error", err.Error()))
-	}
-	wait := waits[min(o.rounds, len(waits)-1)]
-	o.rounds++
-	return wait
-}
-
-func (o *outage) back() {
-	if o.rounds > 0 {
-		o.log.Info("backfill goes on: the "+o.server+" is back", slog.Int("failed_rounds", o.rounds))
-		o.rounds = 0
-	}
 }

@@ -49,3 +49,33 @@ func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 		return nil
 	}
 }
+
+// Poke ends a wait early. The zero value never does.
+type Poke chan struct{}
+
+// NewPoke makes a poke that can be used by any number of goroutines.
+func NewPoke() Poke { return make(Poke, 1) }
+
+// Poke ends the wait that is going on, or else the next one. It never blocks.
+func (p Poke) Poke() {
+	select {
+	case p <- struct{}{}:
+	default:
+	}
+}
+
+// Wait waits for d, for a poke or until ctx ends, and tells whether it was the poke.
+func Wait(ctx context.Context, c Clock, d time.Duration, p Poke) (poked bool) {
+	if d <= 0 {
+		return false
+	}
+	t := c.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C():
+	case <-p:
+		return true
+	}
+	return false
+}

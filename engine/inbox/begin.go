@@ -50,7 +50,7 @@ func (i *Inbox) seed(ctx context.Context) (rest, error) {
 	if err != nil {
 		return i.mailboxFailed(err)
 	}
-	i.mailbox.back()
+	i.mailbox.Over()
 	now := i.n.Clock.Now()
 	if err := i.n.Writer.Seed(ctx, mark, i.o.Cutover, now); err != nil {
 		return i.storeFailed(err)

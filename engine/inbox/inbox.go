@@ -11,6 +11,7 @@ import (
 
 	"msgx/engine/clock"
 	"msgx/engine/fault"
+	"msgx/engine/outage"
 	"msgx/engine/watermark"
 )
 
@@ -100,9 +101,9 @@ type Inbox struct {
 	n       Needs
 	o       Options
 	metrics *metrics
-	poke    chan struct{}
+	poke    clock.Poke
 
-	mailbox, store outage
+	mailbox, store outage.Outage
 	cursor         *watermark.Cursor // nil when it has to be read
 	paused, reused bool
 	late           lateRows
@@ -113,24 +114,21 @@ func New(n Needs, o Options) (*Inbox, error) {
 	if o.MaxCommitDelay <= 0 {
 		return nil, fmt.Errorf("inbox: msgx.pipeline.max-commit-delay is %s, expected the bound that the mailbox's owner gives", o.MaxCommitDelay)
 	}
+	o = o.withDefaults()
 	m, err := newMetrics(n.Registry)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: metrics: %w", err)
 	}
 	return &Inbox{
-		n: n, o: o.withDefaults(), metrics: m, poke: make(chan struct{}, 1),
-		mailbox: outage{server: "mailbox", log: n.Log}, store: outage{server: "database", log: n.Log},
+		n: n, o: o, metrics: m, poke: clock.NewPoke(),
+		mailbox: outage.Outage{Log: n.Log, Stage: Stage, Server: "mailbox", Waits: o.Waits},
+		store:   outage.Outage{Log: n.Log, Stage: Stage, Server: "postgres", Waits: o.Waits},
 	}, nil
 }
 
 // Poke says that a row has been put into the mailbox, so that it need not wait
 // for the poll interval. It never blocks.
-func (i *Inbox) Poke() {
-	select {
-	case i.poke <- struct{}{}:
-	default:
-	}
-}
+func (i *Inbox) Poke() { i.poke.Poke() }
 
 // Run reads until ctx ends (nil), the lease is lost (fault.ErrFenced), or there is no
 // telling where to begin (fault.ErrRefused).
@@ -144,7 +142,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 			return fmt.Errorf("inbox: %w", err)
 		}
 		if err == nil { // not before: a database may read well and refuse to write
-			i.store.back()
+			i.store.Over()
 		}
 		i.wait(ctx, rest)
 	}
@@ -163,18 +161,9 @@ type rest struct {
 }
 
 func (i *Inbox) wait(ctx context.Context, r rest) {
-	if r.length <= 0 {
-		return
-	}
-	var poke <-chan struct{}
+	var poke clock.Poke
 	if r.early {
 		poke = i.poke
 	}
-	t := i.n.Clock.NewTimer(r.length)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C():
-	case <-poke:
-	}
+	clock.Wait(ctx, i.n.Clock, r.length, poke)
 }

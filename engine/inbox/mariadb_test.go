@@ -194,11 +194,11 @@ func TestAServerThatStopsAndStarts(t *testing.T) {
 	insert()
 	eventually(t, "the first row", reached(1))
 	server.Stop()
-	eventually(t, "it is noticed", func() bool { return log.count("the mailbox fails") > 0 })
+	eventually(t, "it is noticed", func() bool { return log.count(`server is away, waiting for it" stage=inbox server=mailbox`) > 0 })
 	server.Start()
 	insert()
 	eventually(t, "the second row", reached(2))
-	if gone, back := log.count("the mailbox fails"), log.count("the mailbox is back"); gone != 1 || back != 1 {
+	if gone, back := log.count(`server is away, waiting for it" stage=inbox server=mailbox`), log.count(`server is back" stage=inbox server=mailbox`); gone != 1 || back != 1 {
 		t.Errorf("logged %d times that it went and %d times that it is back, want once each", gone, back)
 	}
 }

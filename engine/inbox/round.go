@@ -52,7 +52,7 @@ func (i *Inbox) read(ctx context.Context) (rest, error) {
 	if len(rows) == 0 { // a row above the watermark would prove that ids go on from there
 		return i.checkIDs(ctx, idle)
 	}
-	i.mailbox.back()
+	i.mailbox.Over()
 	i.metrics.seen(rows[len(rows)-1].MsgID)
 	return i.advance(ctx, watermark.Round{Before: before, After: after, Rows: rows}, idle)
 }
@@ -101,7 +101,7 @@ func (i *Inbox) checkIDs(ctx context.Context, idle rest) (rest, error) {
 	if err != nil {
 		return i.mailboxFailed(err)
 	}
-	i.mailbox.back()
+	i.mailbox.Over()
 	i.metrics.seen(highest)
 	i.metrics.at(*i.cursor, i.n.Clock.Now())
 	if next != 0 && next <= i.cursor.Watermark {
@@ -139,33 +139,10 @@ func (i *Inbox) storeFailed(err error) (rest, error) {
 	if final(err) {
 		return rest{}, err
 	}
-	return rest{length: i.store.failed(err, i.o.Waits)}, err
+	return rest{length: i.store.Failed(err)}, err
 }
 
 func (i *Inbox) mailboxFailed(err error) (rest, error) {
 	i.metrics.mailboxUp.Set(0)
-	return rest{length: i.mailbox.failed(err, i.o.Waits)}, err
-}
-
-// outage says once that a server has gone and once that it is back.
-type outage struct {
-	server string
-	log    *slog.Logger
-	rounds int
-}
-
-func (o *outage) failed(err error, waits []time.Duration) time.Duration {
-	if o.rounds == 0 {
-		o.log.Warn("inbox waits: the "+o.server+" fails", slog.String("error", err.Error()))
-	}
-	wait := waits[min(o.rounds, len(waits)-1)]
-	o.rounds++
-	return wait
-}
-
-func (o *outage) back() {
-	if o.rounds > 0 {
-		o.log.Info("inbox goes on: the "+o.server+" is back", slog.Int("failed_rounds", o.rounds))
-		o.rounds = 0
-	}
+	return rest{length: i.mailbox.Failed(err)}, err
 }

@@ -97,7 +97,7 @@ type Dispatcher struct {
 	n       Needs
 	log     *slog.Logger
 	metrics *metrics
-	poke    chan struct{}
+	poke    clock.Poke
 
 	holds       holds
 	unconfirmed []event.Delivery
@@ -124,7 +124,7 @@ func New(o Options, n Needs) (*Dispatcher, error) {
 	}
 	log := n.Log.With("stage", string(o.Target))
 	return &Dispatcher{
-		o: o, n: n, log: log, metrics: m, poke: make(chan struct{}, 1),
+		o: o, n: n, log: log, metrics: m, poke: clock.NewPoke(),
 		holds:  newHolds(),
 		broker: trouble{log: log, what: "broker"},
 		store:  trouble{log: log, what: "database"},
@@ -133,12 +133,7 @@ func New(o Options, n Needs) (*Dispatcher, error) {
 
 // Poke says that events may be waiting. It never blocks. KAFKA:msg wakes at
 // once, or after Gather when it has just been awake; KAFKA:schd keeps its flush period, which is there to join versions.
-func (d *Dispatcher) Poke() {
-	select {
-	case d.poke <- struct{}{}:
-	default:
-	}
-}
+func (d *Dispatcher) Poke() { d.poke.Poke() }
 
 // Run delivers until ctx ends (nil) or the lease is lost (fault.ErrFenced).
 func (d *Dispatcher) Run(ctx context.Context) error {
@@ -163,19 +158,11 @@ type pause struct {
 }
 
 func (d *Dispatcher) wait(ctx context.Context, p pause) {
-	if p.length <= 0 {
-		return
-	}
-	var poke <-chan struct{}
+	var poke clock.Poke
 	if p.early && d.o.Target == event.Msg {
 		poke = d.poke
 	}
-	t := d.n.Clock.NewTimer(p.length)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C():
-	case <-poke:
+	if clock.Wait(ctx, d.n.Clock, p.length, poke) {
 		gather := d.o.Gather - d.n.Clock.Now().Sub(d.began)
 		_ = clock.Sleep(ctx, d.n.Clock, gather) // Run looks at ctx itself
 	}

@@ -9,6 +9,7 @@ import (
 
 	"msgx/engine/fault"
 	"msgx/engine/message"
+	"msgx/engine/outage"
 )
 
 // item is one message on its way from the mailbox to its decision.
@@ -24,7 +25,7 @@ type item struct {
 	absent     bool             // the body is nowhere
 	unreadable error            // the body cannot be read, though the servers answer
 	away       error            // a server is away; nothing follows
-	server     *server          // which
+	server     *outage.Outage   // which
 }
 
 // session decides what it reads ahead until something makes what was read

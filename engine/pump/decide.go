@@ -26,7 +26,7 @@ func (p *Pump) one(ctx context.Context, it item) step {
 	if it.away != nil {
 		return p.away(ctx, it.server, it.away)
 	}
-	p.mailbox.back()
+	p.mailbox.Over()
 	if s := p.checkPause(ctx, false); s.leave {
 		return s
 	}
@@ -182,7 +182,7 @@ func (p *Pump) again() step {
 	if p.moved == 1 {
 		return step{leave: true}
 	}
-	return step{leave: true, wait: min(firstBackOff, p.opts.Poll)}
+	return step{leave: true, wait: min(waits[0], p.opts.Poll)}
 }
 
 // resolve finds out whether a transaction has committed, however long it takes.
@@ -191,7 +191,7 @@ func (p *Pump) resolve(ctx context.Context, s decision.Settlement, doubt error) 
 	for {
 		state, err := p.Writer.Resolve(ctx, s.MsgID)
 		if err == nil {
-			p.store.back()
+			p.store.Over()
 			p.Log.Info("commit in doubt resolved", "msg_id", s.MsgID, "state", state)
 			if state.Terminal() {
 				return p.conclude(s)
@@ -210,7 +210,7 @@ func (p *Pump) resolve(ctx context.Context, s decision.Settlement, doubt error) 
 
 // conclude is what follows from a commit.
 func (p *Pump) conclude(s decision.Settlement) step {
-	p.store.back()
+	p.store.Over()
 	p.moved = 0
 	p.report(s)
 	if s.Outcome.State.Terminal() && s.OwesMark {

@@ -11,6 +11,7 @@ import (
 	"msgx/engine/clock"
 	"msgx/engine/decision"
 	"msgx/engine/message"
+	"msgx/engine/outage"
 )
 
 // Stage is the name under which an operator pauses the pump.
@@ -127,10 +128,10 @@ type Pump struct {
 	Parts
 	opts   Options
 	meters *meters
-	poked  chan struct{}
+	poked  clock.Poke
 
 	// What follows belongs to the goroutine that decides.
-	store, mailbox *server // whether they can be reached
+	store, mailbox *outage.Outage // whether they can be reached
 	paused         bool
 	pauseChecked   time.Time
 	strayed        int64 // watermark for which ids beyond it were logged
@@ -149,20 +150,15 @@ func New(p Parts, o Options) *Pump {
 	return &Pump{
 		Parts: p, opts: o,
 		meters:  newMeters(p.Metrics, p.Clock, o.Kinds),
-		poked:   make(chan struct{}, 1),
-		store:   &server{name: "PostgreSQL", log: p.Log},
-		mailbox: &server{name: "mailbox", log: p.Log},
+		poked:   clock.NewPoke(),
+		store:   &outage.Outage{Log: p.Log, Stage: Stage, Server: "postgres", Waits: waits},
+		mailbox: &outage.Outage{Log: p.Log, Stage: Stage, Server: "mailbox", Waits: waits},
 		strayed: -1,
 	}
 }
 
 // Poke makes an idle pump look at once. It never blocks.
-func (p *Pump) Poke() {
-	select {
-	case p.poked <- struct{}{}:
-	default:
-	}
-}
+func (p *Pump) Poke() { p.poked.Poke() }
 
 // Run decides messages until ctx ends (nil) or the lease is lost (an error
 // that is fault.ErrFenced). Nothing else ends it.
@@ -197,7 +193,7 @@ func (p *Pump) round(ctx context.Context) step {
 	if err != nil {
 		return p.away(ctx, p.store, fmt.Errorf("read heads: %w", err))
 	}
-	p.store.back()
+	p.store.Over()
 	if len(heads) == 0 {
 		p.meters.noHead()
 		p.stray(watermark, beyond)
@@ -256,7 +252,7 @@ func (p *Pump) checkPause(ctx context.Context, now bool) step {
 	if err != nil {
 		return p.away(ctx, p.store, fmt.Errorf("read whether the pump is paused: %w", err))
 	}
-	p.store.back()
+	p.store.Over()
 	p.pauseChecked = at
 	if stages[Stage] != p.paused {
 		p.paused = stages[Stage]
@@ -270,12 +266,4 @@ func (p *Pump) checkPause(ctx context.Context, now bool) step {
 }
 
 // idle waits for a poke or for d.
-func (p *Pump) idle(ctx context.Context, d time.Duration) {
-	timer := p.Clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C():
-	case <-p.poked:
-	}
-}
+func (p *Pump) idle(ctx context.Context, d time.Duration) { clock.Wait(ctx, p.Clock, d, p.poked) }

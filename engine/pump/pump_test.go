@@ -192,8 +192,8 @@ func TestExhaustedHeadFoundAtStart(t *testing.T) {
 
 func TestServerAwayIsLoggedOnceAndCountsNothing(t *testing.T) {
 	cuts := map[string]func(m *model, down bool){
-		"PostgreSQL": func(m *model, down bool) { m.down = down },
-		"mailbox":    func(m *model, down bool) { m.downMail = down },
+		"postgres": func(m *model, down bool) { m.down = down },
+		"mailbox":  func(m *model, down bool) { m.downMail = down },
 	}
 	for _, name := range slices.Sorted(maps.Keys(cuts)) {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestServerAwayIsLoggedOnceAndCountsNothing(t *testing.T) {
 				after(6 * time.Second)
 				r.check(t, map[int64]row{1: succeeded})
 				text := r.log.String()
-				if strings.Count(text, "server away") != 1 || strings.Count(text, "server is back") != 1 ||
+				if strings.Count(text, "server is away") != 1 || strings.Count(text, "server is back") != 1 ||
 					!strings.Contains(text, "server="+name) {
 					t.Errorf("want one line each way naming %s:\n%s", name, text)
 				}

@@ -10,9 +10,8 @@ import (
 	"msgx/engine/clock"
 	"msgx/engine/fault"
 	"msgx/engine/mailbox"
+	"msgx/engine/outage"
 )
-
-const longestWait = 5 * time.Second
 
 // awaitServers waits for our own database and for the mailbox. The broker is
 // not waited for: events are kept until it is there.
@@ -37,30 +36,26 @@ func (d *Daemon) checkDatabase(ctx context.Context) error {
 	return d.store.CheckBounds(ctx, d.core.Catalogue)
 }
 
-// await tries until the server is there or ctx ends. It logs once when the
-// server is missed and once when it has come.
+// waits is the back-off while a server is away at the start.
+var waits = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
+
+// await tries until the server is there or ctx ends.
 func (d *Daemon) await(ctx context.Context, name string, try func(context.Context) error) error {
-	wait, missed := 250*time.Millisecond, false
+	server := outage.Outage{Log: d.log, Stage: "start", Server: name, Waits: waits}
 	for {
 		err := try(ctx)
 		switch {
 		case err == nil:
-			if missed {
-				d.log.Info("server is back", "server", name)
-			}
+			server.Over()
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !errors.Is(err, fault.ErrUnavailable):
 			return fmt.Errorf("%s: %w", name, err)
-		case !missed:
-			missed = true
-			d.log.Warn("server is away, waiting for it", "server", name, "error", err)
 		}
-		if err := clock.Sleep(ctx, d.clock, wait); err != nil {
+		if err := clock.Sleep(ctx, d.clock, server.Failed(err)); err != nil {
 			return err
 		}
-		wait = min(2*wait, longestWait)
 	}
 }
 
