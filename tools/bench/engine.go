@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -95,21 +96,21 @@ func (e *engine) close() {
 	e.store.Close()
 }
 
-// decide runs inbox and pump until the message with the given id, and so every one
-// before it, is terminal.
-func (e *engine) decide(ctx context.Context, last int64) (took time.Duration, err error) {
+// decide runs inbox and pump until the next n messages, of which the last has the given
+// id, are terminal.
+func (e *engine) decide(ctx context.Context, n int, last int64) (took time.Duration, err error) {
 	begun := time.Now()
-	err = e.run(ctx, nil, func(ctx context.Context) error {
-		err := e.terminal(ctx, last)
-		took = time.Since(begun)
+	count := newCountdown(n)
+	err = e.run(ctx, others{wakeBackfill: count.down}, func(ctx context.Context) error {
+		took, err = e.terminal(ctx, begun, count, last)
 		return err
 	})
 	return took, err
 }
 
-// everything runs all stages until the message with the given id is terminal, and
-// then until everything is delivered and marked.
-func (e *engine) everything(ctx context.Context, last int64) (decided, done time.Duration, err error) {
+// everything runs all stages until the next n messages are terminal, and then until
+// everything is delivered and marked.
+func (e *engine) everything(ctx context.Context, n int, last int64) (decided, done time.Duration, err error) {
 	marks, err := e.backfill()
 	if err != nil {
 		return 0, 0, err
@@ -123,11 +124,14 @@ func (e *engine) everything(ctx context.Context, last int64) (decided, done time
 		return 0, 0, err
 	}
 	begun := time.Now()
-	more := &others{runs: []func(context.Context) error{marks.Run, msg.Run, schd.Run}, wakeBackfill: marks.Poke, wakeOutbox: msg.Poke}
+	count := newCountdown(n)
+	more := others{
+		runs:         []func(context.Context) error{marks.Run, msg.Run, schd.Run},
+		wakeBackfill: func() { count.down(); marks.Poke() },
+		wakeOutbox:   msg.Poke,
+	}
 	err = e.run(ctx, more, func(ctx context.Context) error {
-		err := e.terminal(ctx, last)
-		decided = time.Since(begun)
-		if err != nil {
+		if decided, err = e.terminal(ctx, begun, count, last); err != nil {
 			return err
 		}
 		err = e.settled(ctx)
@@ -143,22 +147,40 @@ type others struct {
 	wakeBackfill, wakeOutbox func()
 }
 
+// countdown ends when so many messages have become terminal, without asking a server for it.
+type countdown struct {
+	left  atomic.Int64
+	ended chan time.Time
+}
+
+func newCountdown(n int) *countdown {
+	c := &countdown{ended: make(chan time.Time, 1)}
+	c.left.Store(int64(n))
+	return c
+}
+
+// down is called by the pump after each message.
+func (c *countdown) down() {
+	if c.left.Add(-1) == 0 {
+		c.ended <- time.Now()
+	}
+}
+
 // run runs the stages until the given call returns.
-func (e *engine) run(ctx context.Context, more *others, until func(context.Context) error) error {
+func (e *engine) run(ctx context.Context, more others, until func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepBound)
 	defer cancel()
 	w := e.store.Writer(e.epoch)
-	o := pump.Options{Retry: e.mind.Retry, Poll: lookEvery, KeepRaw: e.config.Replay.KeepRaw, IdentityMemory: e.config.Identity.Memory}
-	var runs []func(context.Context) error
-	if more != nil {
-		runs, o.WakeBackfill, o.WakeOutbox = more.runs, more.wakeBackfill, more.wakeOutbox
+	o := pump.Options{
+		Retry: e.mind.Retry, Poll: e.config.Pipeline.PollInterval, KeepRaw: e.config.Replay.KeepRaw, IdentityMemory: e.config.Identity.Memory,
+		WakeBackfill: more.wakeBackfill, WakeOutbox: more.wakeOutbox,
 	}
 	decide := pump.New(pump.Parts{
 		Line: e.store, Writer: w, Mailbox: e.mailbox, Decoder: e.mind.Codec, Judge: e.mind.Judge, Clock: clock.System{}, Log: e.log,
 	}, o)
 	read, err := inbox.New(inbox.Needs{Mailbox: e.mailbox, Store: e.store, Writer: w, Clock: clock.System{}, Log: e.log}, inbox.Options{
-		PollInterval: lookEvery, ClaimBatch: e.config.Pipeline.ClaimBatch,
-		MaxCommitDelay: e.config.Pipeline.MaxCommitDelay, Cutover: e.config.Pipeline.CutoverWatermark,
+		PollInterval: e.config.Pipeline.PollInterval, ClaimBatch: e.config.Pipeline.ClaimBatch,
+		MaxCommitDelay: e.config.Pipeline.MaxCommitDelay, Cutover: e.config.Pipeline.CutoverWatermark, WakePump: decide.Poke,
 	})
 	if err != nil {
 		return err
@@ -166,7 +188,7 @@ func (e *engine) run(ctx context.Context, more *others, until func(context.Conte
 	stop, halt := context.WithCancel(ctx)
 	defer halt()
 	group, running := errgroup.WithContext(stop)
-	for _, run := range append(runs, read.Run, decide.Run) {
+	for _, run := range append(more.runs, read.Run, decide.Run) {
 		group.Go(func() error { return run(running) })
 	}
 	group.Go(func() error {
@@ -200,20 +222,29 @@ func (e *engine) dispatcher(target event.Target, publisher *kafka.Publisher) (*o
 	})
 }
 
-// terminal waits until the last message is terminal: messages end in order.
-func (e *engine) terminal(ctx context.Context, last int64) error {
+// terminal waits until all messages are terminal and returns how long that took.
+func (e *engine) terminal(ctx context.Context, begun time.Time, count *countdown, last int64) (time.Duration, error) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
 	for {
+		var ended time.Time
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-tick.C:
+		case ended = <-count.ended:
+		}
 		heads, watermark, _, err := e.store.Heads(ctx, 1)
 		switch {
 		case err != nil:
-			return err
-		case len(heads) == 0 && watermark >= last:
-			return nil
+			return 0, err
 		case len(heads) == 1 && heads[0].State == message.Failed:
-			return fmt.Errorf("message %d failed: %s", heads[0].MsgID, heads[0].LastError)
-		}
-		if err := clock.Sleep(ctx, clock.System{}, lookEvery); err != nil {
-			return err
+			return 0, fmt.Errorf("message %d failed: %s", heads[0].MsgID, heads[0].LastError)
+		case ended.IsZero():
+		case len(heads) > 0 || watermark != last:
+			return 0, fmt.Errorf("found watermark %d and %d messages unfinished, expected %d and none", watermark, len(heads), last)
+		default:
+			return ended.Sub(begun), nil
 		}
 	}
 }

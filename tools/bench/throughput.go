@@ -18,6 +18,9 @@ import (
 // are prepared and plans made wherever they will be needed.
 const warmUp = 300
 
+// part is how many messages inbox and pump, then the floor, do at a time.
+const part = 500
+
 // trial is the place of the throughput measurement: one mailbox, and a copy of the same
 // database for each contestant. As all of them see the same messages, they stay alike.
 type trial struct {
@@ -47,12 +50,12 @@ func throughput(ctx context.Context, o options) (float64, error) {
 	defer t.close()
 	fmt.Printf("mailbox to terminal state, %d rounds of %d messages in turn, PostgreSQL with %s\n\n", o.rounds, o.messages, settings)
 	fmt.Println("          inbox+pump     floor   ratio   all stages   ratio   delivered and marked")
-	if _, err := t.round(ctx, 0, warmUp); err != nil {
+	if _, err := t.round(ctx, warmUp); err != nil {
 		return 0, fmt.Errorf("warming up: %w", err)
 	}
 	var all results
 	for n := 1; n <= o.rounds; n++ {
-		r, err := t.round(ctx, n, o.messages)
+		r, err := t.round(ctx, o.messages)
 		if err != nil {
 			return 0, fmt.Errorf("round %d: %w", n, err)
 		}
@@ -150,7 +153,7 @@ func (t *trial) morning(ctx context.Context, url string, messages int) error {
 		return err
 	}
 	defer e.close()
-	_, err = e.decide(ctx, t.inserted)
+	_, err = e.decide(ctx, messages, t.inserted)
 	return err
 }
 
@@ -197,51 +200,55 @@ func (t *trial) insert(ctx context.Context, n int) error {
 	return nil
 }
 
-// round puts n messages into the mailbox and has every contestant do them. The floor
-// follows inbox and pump at once, because it repeats what they did; every
-// stage together is measured before them or after them, in turn.
-func (t *trial) round(ctx context.Context, number, n int) (r result, err error) {
-	before := t.inserted
-	if err := t.insert(ctx, n); err != nil {
-		return r, err
-	}
-	first, second := t.pair, t.all
-	if number%2 == 0 {
-		first, second = second, first
-	}
+// round has every contestant do n messages. Inbox and pump and the floor, which repeats
+// what they did, take turns in parts of a round, so that both meet the same neighbours on the
+// machine; every stage together does the whole round afterwards.
+func (t *trial) round(ctx context.Context, n int) (r result, err error) {
 	r.messages = n
-	if err := first(ctx, before, &r); err != nil {
-		return r, err
+	for left := n; left > 0; left -= min(left, part) {
+		if err := t.pair(ctx, min(left, part), &r); err != nil {
+			return r, err
+		}
 	}
-	return r, second(ctx, before, &r)
+	r.whole, r.done, err = t.whole.everything(ctx, n, t.inserted)
+	return r, err
 }
 
-func (t *trial) pair(ctx context.Context, before int64, r *result) (err error) {
-	if r.ours, err = t.ours.decide(ctx, t.inserted); err != nil {
+func (t *trial) pair(ctx context.Context, n int, r *result) error {
+	before := t.inserted
+	if err := t.insert(ctx, n); err != nil {
 		return err
 	}
-	units, settings := t.recorded.take()
-	if len(units) != r.messages {
-		return fmt.Errorf("found %d decisions recorded, expected one for each of %d messages", len(units), r.messages)
+	took, err := t.ours.decide(ctx, n, t.inserted)
+	if err != nil {
+		return err
 	}
-	if t.floor == nil {
-		url, err := t.URL(t.name + "_floor")
-		if err != nil {
-			return err
-		}
-		if t.floor, err = newFloor(ctx, url, settings); err != nil {
-			return err
-		}
+	r.ours += took
+	units, settings := t.recorded.take()
+	if len(units) != n {
+		return fmt.Errorf("found %d decisions recorded, expected one for each of %d messages", len(units), n)
+	}
+	if err := t.startFloor(ctx, settings); err != nil {
+		return err
 	}
 	if err := t.floor.enqueue(ctx, before, t.inserted, t.ours.epoch); err != nil {
 		return err
 	}
-	r.floor, err = t.floor.run(ctx, units)
+	took, err = t.floor.run(ctx, units)
+	r.floor += took
 	return err
 }
 
-func (t *trial) all(ctx context.Context, _ int64, r *result) (err error) {
-	r.whole, r.done, err = t.whole.everything(ctx, t.inserted)
+// startFloor connects the floor once it is known with what settings the store does.
+func (t *trial) startFloor(ctx context.Context, settings map[string]string) error {
+	if t.floor != nil {
+		return nil
+	}
+	url, err := t.URL(t.name + "_floor")
+	if err != nil {
+		return err
+	}
+	t.floor, err = newFloor(ctx, url, settings)
 	return err
 }
 
