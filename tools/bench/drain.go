@@ -70,21 +70,21 @@ func drain(ctx context.Context, o options) (int, error) {
 		"MSGX_KAFKA_MSG_TOPIC=" + name + ".msg", "MSGX_KAFKA_SCHD_TOPIC=" + name + ".schd",
 		"MSGX_PIPELINE_MAX_COMMIT_DELAY=1s", "MSGX_PIPELINE_CUTOVER_WATERMARK=zero", "MSGX_HTTP_LISTEN=127.0.0.1:0",
 	}
-	if err := makeTopics(ctx, settings); err != nil {
+	c, err := config.Load(config.Sources{Env: settings})
+	if err != nil {
 		return 0, err
 	}
-	total, err := fill(ctx, o, place, settings)
+	if err := makeTopics(ctx, c); err != nil {
+		return 0, err
+	}
+	total, err := fill(ctx, o, place, c)
 	if err != nil {
 		return 0, err
 	}
 	return workOff(ctx, url, settings, total)
 }
 
-func makeTopics(ctx context.Context, settings []string) error {
-	c, err := config.Load(config.Sources{Env: settings})
-	if err != nil {
-		return err
-	}
+func makeTopics(ctx context.Context, c *config.Config) error {
 	admin, err := kafka.NewAdmin(daemon.KafkaConfig(c))
 	if err != nil {
 		return err
@@ -94,14 +94,10 @@ func makeTopics(ctx context.Context, settings []string) error {
 }
 
 // fill puts whole days into the mailbox until there are enough messages.
-func fill(ctx context.Context, o options, place *scratch.Place, settings []string) (total int, err error) {
-	c, err := config.Load(config.Sources{Env: settings})
-	if err != nil {
-		return 0, err
-	}
+func fill(ctx context.Context, o options, place *scratch.Place, c *config.Config) (total int, err error) {
 	begun := time.Now()
 	for date := time.Now(); total < o.drain; date = date.AddDate(0, 0, 1) {
-		messages, err := day(o, c, date, operationsADay)
+		messages, err := day(c, date, operationsADay)
 		if err != nil {
 			return 0, err
 		}
