@@ -153,8 +153,9 @@ func plain(raw json.RawMessage) (v any) {
 type promise struct{ what, breaks string }
 
 var promises = []promise{
-	{"every message is finished and marked", `SELECT format('message %s is %s, marked %s', msg_id, state, backfill_at) FROM proc_state
-		WHERE state NOT IN ('SUCCEEDED', 'SKIPPED', 'DEAD') OR backfill_at IS NULL OR backfill_abandoned_at IS NOT NULL`},
+	{"every message is finished", `SELECT format('message %s is %s', msg_id, state) FROM proc_state WHERE state NOT IN ('SUCCEEDED', 'SKIPPED', 'DEAD')`},
+	{"every mark is confirmed, or given up with its row", `SELECT format('message %s, marked %s, given up: %s', msg_id, backfill_at, backfill_abandoned_reason)
+		FROM proc_state WHERE (backfill_at IS NULL) <> (last_error IS NOT DISTINCT FROM 'raw-missing') OR (backfill_at IS NULL) = (backfill_abandoned_at IS NULL)`},
 	{"decisions are numbered without a gap, in the order of the mailbox", `
 		SELECT format('message %s has number %s, want %s', msg_id, decision_no, n)
 		FROM (SELECT msg_id, decision_no, row_number() OVER (ORDER BY msg_id) AS n FROM proc_state WHERE decision_no IS NOT NULL) d WHERE decision_no <> n`},

@@ -384,7 +384,7 @@ func (p *place) until(what string, ok func() (string, bool)) {
 // delivered, and accounts for it.
 func (p *place) settled() {
 	p.t.Helper()
-	p.await("0", fmt.Sprintf(`SELECT (%d - (SELECT count(*) FROM proc_state WHERE state IN ('SUCCEEDED', 'SKIPPED', 'DEAD') AND backfill_at IS NOT NULL))
+	p.await("0", fmt.Sprintf(`SELECT (%d - (SELECT count(*) FROM proc_state WHERE state IN ('SUCCEEDED', 'SKIPPED', 'DEAD') AND coalesce(backfill_at, backfill_abandoned_at) IS NOT NULL))
 		+ (SELECT count(*) FROM msg_event WHERE state = 'PENDING')`, len(p.sent)))
 	for _, fault := range p.account() {
 		p.t.Error(fault)

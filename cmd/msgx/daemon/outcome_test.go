@@ -104,7 +104,7 @@ func TestEveryOutcomeAndTheNextFlows(t *testing.T) {
 			t.Errorf("%s: got %q, want it to begin with %q", tt.name, got, tt.want)
 		}
 	}
-	for id, want := range map[int64]string{empty: "DEAD MALFORMED /: found an empty", removed: "DEAD MALFORMED raw-missing", last: "SUCCEEDED - "} {
+	for id, want := range map[int64]string{empty: "DEAD MALFORMED /: found nothing", removed: "DEAD MALFORMED raw-missing", last: "SUCCEEDED - "} {
 		if got := p.query(outcome, id); !strings.HasPrefix(got, want) {
 			t.Errorf("message %d: got %q, want it to begin with %q", id, got, want)
 		}
