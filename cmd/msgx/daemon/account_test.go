@@ -187,6 +187,9 @@ var promises = []promise{
 		FROM (SELECT *, lag(msg_id) OVER (ORDER BY event_id) AS before FROM msg_event WHERE target = 'KAFKA:msg') e WHERE msg_id < before`},
 	{"every event is delivered", `SELECT format('event %s is %s after %s attempts: %s', event_id, state, attempts, last_error) FROM msg_event
 		WHERE state <> 'SENT' OR topic_offset IS NULL OR attempts > 0`},
+	{"events of a flight are sent in the order of its versions", `
+		SELECT format('flight %s version %s was sent at %s, the one before at %s', flid, state_version, sent_at, before)
+		FROM (SELECT *, lag(sent_at) OVER (PARTITION BY flid ORDER BY state_version) AS before FROM msg_event WHERE target = 'KAFKA:msg') e WHERE sent_at < before`},
 	{"the latest state of every flight is announced", `
 		SELECT format('flight %s at version %s, announced %s', f.flid, f.state_version, e.state_version)
 		FROM flight_schd f LEFT JOIN (SELECT * FROM msg_event WHERE target = 'KAFKA:schd') e USING (flid) WHERE e.state_version IS DISTINCT FROM f.state_version`},
