@@ -128,6 +128,17 @@ func TestADatabaseThatIsAwayOrLosesItsReply(t *testing.T) {
 	})
 }
 
+// A call that a stop or a lost lease broke off says nothing of the server.
+func TestAStopIsNoOutage(t *testing.T) {
+	in(t, func(b *bench) {
+		stop := b.start()
+		b.store.set(func(d *database) { d.hangs = true })
+		b.pass(time.Minute)
+		b.ends(stop, nil)
+		b.logged("away", 0)
+	})
+}
+
 func TestACursorThatSomebodyMovedIsReadAgain(t *testing.T) {
 	in(t, func(b *bench) {
 		b.mailbox.put(1)

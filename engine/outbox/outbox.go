@@ -13,6 +13,7 @@ import (
 	"msgx/engine/event"
 	"msgx/engine/fault"
 	"msgx/engine/message"
+	"msgx/engine/outage"
 )
 
 // Store is what a dispatcher needs of the outbox table. Every write is fenced.
@@ -102,7 +103,7 @@ type Dispatcher struct {
 	holds       holds
 	unconfirmed []event.Delivery
 	broker      trouble
-	store       trouble
+	store       outage.Outage
 	paused      bool
 	measured    time.Time
 	began       time.Time // the last round
@@ -127,7 +128,7 @@ func New(o Options, n Needs) (*Dispatcher, error) {
 		o: o, n: n, log: log, metrics: m, poke: clock.NewPoke(),
 		holds:  newHolds(),
 		broker: trouble{log: log, what: "broker"},
-		store:  trouble{log: log, what: "database"},
+		store:  outage.Outage{Log: n.Log, Stage: string(o.Target), Server: "postgres", Waits: o.Waits},
 	}, nil
 }
 
@@ -144,7 +145,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		case errors.Is(err, fault.ErrFenced):
 			return fmt.Errorf("outbox %s: %w", d.o.Target, err)
 		case err != nil && ctx.Err() == nil: // not merely broken off
-			rest = pause{length: d.store.failed(err.Error(), err, d.o.Waits)}
+			rest = pause{length: d.store.Failed(err)}
 		}
 		d.wait(ctx, rest)
 	}

@@ -159,7 +159,7 @@ func TestDatabaseAwayAfterSendingConfirmsWithoutSendingAgain(t *testing.T) {
 	if got, want := b.table.states(), "1:SENT 2:SENT"; got != want {
 		t.Errorf("states: got %s, want %s", got, want)
 	}
-	if log := b.log.String(); strings.Count(log, "database has trouble") != 1 || strings.Count(log, "database is back") != 1 {
+	if log := b.log.String(); strings.Count(log, "server is away") != 1 || strings.Count(log, "server is back") != 1 {
 		t.Errorf("want one line when the database goes and one when it is back, got:\n%s", log)
 	}
 }
