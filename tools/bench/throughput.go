@@ -19,7 +19,7 @@ import (
 const warmUp = 300
 
 // part is how many messages inbox and pump, then the floor, do at a time.
-const part = 500
+const part = 1000
 
 // trial is the place of the throughput measurement: one mailbox, and a copy of the same
 // database for each contestant. As all of them see the same messages, they stay alike.
