@@ -18,8 +18,11 @@ import (
 // are prepared and plans made wherever they will be needed.
 const warmUp = 300
 
+// together is how many messages are put into the mailbox in one transaction.
+const together = 100
+
 // part is how many messages inbox and pump, then the floor, do at a time.
-const part = 500
+const part = 1000
 
 // trial is the place of the throughput measurement: one mailbox, and a copy of the same
 // database for each contestant. As all of them see the same messages, they stay alike.
@@ -191,7 +194,7 @@ func (t *trial) close() {
 
 // insert puts the next messages into the mailbox.
 func (t *trial) insert(ctx context.Context, n int) error {
-	done, err := feed.Insert(ctx, t.Mailbox, t.messages[:n], feed.Inserting{Writers: 4})
+	done, err := feed.Insert(ctx, t.Mailbox, t.messages[:n], feed.Inserting{Together: together})
 	if err != nil {
 		return err
 	}
