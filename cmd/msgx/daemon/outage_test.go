@@ -27,6 +27,7 @@ func newPrivate(t *testing.T, set ...string) *private {
 // Servers that are away are waited for, at the start and in the middle of work: each
 // stage says once that one has gone and once that it is back, and no attempt is used up.
 func TestServersThatGoAndComeBack(t *testing.T) {
+	t.Parallel()
 	p := newPrivate(t)
 	p.crashed = true
 	p.backlog(100)
@@ -66,6 +67,7 @@ func TestServersThatGoAndComeBack(t *testing.T) {
 // A server that hangs instead of failing holds nothing for good: a lease that
 // cannot be renewed is given up, and when the server goes on, so does everything.
 func TestServersThatHang(t *testing.T) {
+	t.Parallel()
 	p := newPrivate(t, "mailbox.read-timeout=1s", "mailbox.write-timeout=1s")
 	p.crashed = true
 	p.backlog(300)
