@@ -24,7 +24,7 @@ func (p *place) pair() map[string]*process {
 func TestACleanStopHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.backlog(900)
+	p.backlog(700)
 	two := p.pair()
 	if got := p.query(leader); got != "first" {
 		t.Fatalf("%s leads, want the first while it is at work", got)
@@ -48,7 +48,7 @@ func TestASilentLeaderIsReplacedAndFenced(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.crashed = true
-	p.backlog(1800)
+	p.backlog(1000)
 	two := p.pair()
 	other := map[string]string{"first": "second", "second": "first"}
 	lease := p.config().Lease.Duration

@@ -69,7 +69,7 @@ func TestKilledInTheMiddleOfABacklog(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.crashed = true
-	p.backlog(1200)
+	p.backlog(800)
 	for range 3 {
 		c := p.spawn()
 		p.more(c.logs)
