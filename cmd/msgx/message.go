@@ -102,7 +102,7 @@ func recordText(r store.Record, zone *time.Location) string {
 	for _, n := range r.Decided.Notes {
 		fmt.Fprintf(&b, "           left out: %s (%s)\n", n.Reason, n.FLID)
 	}
-	fmt.Fprintf(&b, "marked     %s\n", markText(r.Mark, at))
+	fmt.Fprintf(&b, "marked     %s\n", markText(r, at))
 	sent := 0
 	for _, e := range r.Events {
 		if !e.SentAt.IsZero() {
@@ -150,8 +150,11 @@ func decidedText(r store.Record, at func(time.Time) string) string {
 	return text
 }
 
-func markText(m store.RecordMark, at func(time.Time) string) string {
+func markText(r store.Record, at func(time.Time) string) string {
+	m := r.Mark
 	switch {
+	case !r.State.Terminal() && r.State != message.Archived:
+		return "not yet"
 	case !m.ConfirmedAt.IsZero():
 		return at(m.ConfirmedAt)
 	case !m.AbandonedAt.IsZero():

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"testing"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -45,7 +46,7 @@ func (p *place) accountMsgTopic(records []*kgo.Record) {
 		got := tell(r)
 		expected, known := want[got.EventID]
 		if !known || !same(got, expected) {
-			p.fault("record at %d/%d is %+v, want event %+v", r.Partition, r.Offset, got, expected)
+			p.fault("record at %d/%d: %+v is event %q, which is %+v", r.Partition, r.Offset, got, got.EventID, expected)
 			continue
 		}
 		if seen[got.EventID]++; seen[got.EventID] > 1 {
@@ -123,7 +124,8 @@ func readTopic(t *testing.T, broker, topic string) (records []*kgo.Record) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	rest := topicEnds(ctx, t, broker, topic)
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topic), kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 // The way identities are bound cannot change under a database that has some.
 func TestTheDayInTheIdentityCannotChange(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.put(schedule(1, 1))
 	d := p.start()
@@ -36,6 +37,7 @@ func TestTheDayInTheIdentityCannotChange(t *testing.T) {
 
 // A database that was never migrated is refused, with what to do.
 func TestAnUnpreparedDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.set = append(p.set, "postgres.url="+stacktest.Postgres(t))
 	d, err := daemon.New(t.Context(), p.config(), "test", slog.New(slog.DiscardHandler))
@@ -52,6 +54,7 @@ func TestAnUnpreparedDatabaseIsRefused(t *testing.T) {
 // A day's schedule of a thousand flights goes through whole, and Chinese text
 // reaches the readers of both topics, and comes back from there, as it was written.
 func TestAThousandFlightsAndTheirText(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.put(schedule(1, 1000))
 	p.start()

@@ -31,7 +31,8 @@ import (
 const (
 	// childVariable makes the test binary a daemon, for tests that kill one.
 	childVariable = "MSGX_STACK_TEST_CHILD"
-	patience      = 40 * time.Second
+	patience      = 30 * time.Second // without anything happening
+	longest       = 3 * time.Minute
 	lookEvery     = 20 * time.Millisecond
 )
 
@@ -361,20 +362,29 @@ func (p *place) await(want, statement string, args ...any) {
 	})
 }
 
-// until waits for a condition.
+// until waits for a condition, as long as there is progress: a machine that is
+// busy with other things is slow, not stuck.
 func (p *place) until(what string, ok func() (string, bool)) {
 	p.t.Helper()
-	deadline := time.After(patience)
+	end, stuck := time.After(longest), time.NewTimer(patience)
 	tick := time.NewTicker(lookEvery)
+	defer stuck.Stop()
 	defer tick.Stop()
+	last := ""
 	for {
 		got, done := ok()
 		if done {
 			return
 		}
+		if got != last {
+			last = got
+			stuck.Reset(patience)
+		}
 		select {
-		case <-deadline:
-			p.t.Fatalf("waited %s for %s; last seen: %s", patience, what, got)
+		case <-stuck.C:
+			p.t.Fatalf("nothing has changed for %s while waiting for %s; last seen: %s", patience, what, got)
+		case <-end:
+			p.t.Fatalf("waited %s for %s; last seen: %s", longest, what, got)
 		case <-tick.C:
 		}
 	}

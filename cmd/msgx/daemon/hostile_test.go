@@ -34,6 +34,7 @@ func (p *place) settledWith(bodies []string) {
 // What a character column can hold and no message should, ends somewhere, and
 // the next message flows.
 func TestHostileCharacters(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	junk := strings.Repeat("<垃圾>&\x01\x7f\u202e", 60_000) // more than a megabyte
 	declared := func(charset, body string) string { return strings.Replace(body, "UTF-8", charset, 1) }
@@ -64,6 +65,7 @@ func TestHostileCharacters(t *testing.T) {
 
 // What a byte column can hold.
 func TestHostileBytes(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.bytes = true
 	if _, err := p.mailbox.Exec("ALTER TABLE CMINMSGS MODIFY CMINMSGS_CLOB_MSG MEDIUMBLOB NULL"); err != nil {

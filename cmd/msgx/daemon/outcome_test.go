@@ -43,6 +43,7 @@ end }`,
 
 // Each class of error ends in its state, with its text, and the next message flows.
 func TestEveryOutcomeAndTheNextFlows(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, "rules.dir="+rulesWith(t, unruly))
 	p.put(schedule(1, 3))
 	p.put(envelope("FDEL", "FDEL", "<FLOP><FLID>3</FLID><FDEL/></FLOP>"))
@@ -73,7 +74,6 @@ func TestEveryOutcomeAndTheNextFlows(t *testing.T) {
 		{"unknown flight", envelope("FLOP", "STND", "<FLOP><FLID>77</FLID><STND>1</STND></FLOP>"), "SKIPPED - flight-unknown"},
 		{"deleted flight", envelope("FLOP", "STND", "<FLOP><FLID>3</FLID><STND>1</STND></FLOP>"), "SKIPPED - flight-deleted"},
 		{"control characters", "<MSG>\x01\x02\x1b[31m</MSG>", "DEAD MALFORMED "},
-		{"a megabyte of junk", strings.Repeat("垃圾", 1<<18), "DEAD MALFORMED "},
 		{"deep nesting", strings.Repeat("<A>", 5000) + strings.Repeat("</A>", 5000), "DEAD EXHAUSTED CODEC_ERROR: "},
 		{"entity bomb", `<!DOCTYPE MSG [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><MSG>&b;</MSG>`, "DEAD MALFORMED "},
 		{"GBK by declaration, characters in the mailbox", strings.Replace(envelope("FLOP", "REMC", flight("<REMC>备降南京</REMC>")), "UTF-8", "GBK", 1), "SUCCEEDED - "},

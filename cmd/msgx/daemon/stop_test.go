@@ -44,6 +44,7 @@ func (p *place) more(logs *logs) {
 
 // A stop in the middle of a backlog uses up no attempt and leaves nothing half.
 func TestStoppedInTheMiddleOfABacklog(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.backlog(600)
 	for stops := range 5 {
@@ -65,10 +66,11 @@ func TestStoppedInTheMiddleOfABacklog(t *testing.T) {
 
 // A daemon that is killed again and again loses nothing and does nothing twice.
 func TestKilledInTheMiddleOfABacklog(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.crashed = true
-	p.backlog(1500)
-	for range 4 {
+	p.backlog(800)
+	for range 3 {
 		c := p.spawn()
 		p.more(c.logs)
 		c.kill()
