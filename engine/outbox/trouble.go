@@ -14,13 +14,7 @@ type trouble struct {
 	seen  map[string]bool // reasons logged since it went
 }
 
-// failed notes a failure and returns how long to wait.
-func (t *trouble) failed(reason string, err error, waits []time.Duration) time.Duration {
-	t.note(reason, err)
-	t.count++
-	return step(waits, t.count)
-}
-
+// note logs a reason, once.
 func (t *trouble) note(reason string, err error) {
 	if t.seen == nil {
 		t.seen = map[string]bool{}
