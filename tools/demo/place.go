@@ -30,7 +30,7 @@ type place struct {
 }
 
 func prepare(ctx context.Context, o Options) (*place, error) {
-	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixMilli())}
+	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixMicro())}
 	var err error
 	if p.Place, err = scratch.New(ctx, o.Postgres, o.MariaDB, p.name); err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
