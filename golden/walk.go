@@ -1,19 +1,16 @@
 package golden
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
-	"msgx/engine/codec"
-	"msgx/engine/decision"
 	"msgx/engine/rehearse"
-	"msgx/engine/rulebook"
-	"msgx/engine/verdict"
 )
 
 // moment is when everything in a case happens.
 var moment = time.Date(2021, 1, 23, 4, 0, 0, 0, time.UTC)
+
+func now() time.Time { return moment }
 
 // outcome is a case that has been run once.
 type outcome struct {
@@ -38,22 +35,15 @@ func (c *Case) run(o *Options) (string, error) {
 }
 
 func (c *Case) once(o *Options) (outcome, error) {
-	decoder, err := codec.New(o.Catalogue, codec.Options{Zone: c.Settings.Zone, Ignore: c.Settings.Ignore})
+	decoder, err := c.decoder(o)
 	if err != nil {
 		return outcome{}, err
 	}
-	if o.Rules == nil {
-		return outcome{}, errors.New("golden: no rule set is given")
-	}
-	rules, err := rulebook.Load(o.Rules, o.Catalogue, rulebook.Settings{AbsentOptional: c.Settings.AbsentOptional}, rulebook.Limits{})
+	judge, err := c.judge(o, o.Rules)
 	if err != nil {
 		return outcome{}, err
 	}
-	judge := verdict.New(o.Catalogue, rules, verdict.Options{
-		Options:         decision.Options{Zone: c.Settings.Zone, DayCutover: c.Settings.DayCutover, CodeShareKey: c.Settings.CodeShare},
-		IdentityWithDay: c.Settings.IdentityWithDay,
-	})
-	r := rehearse.New(decoder, judge, func() time.Time { return moment }, c.before)
+	r := rehearse.New(decoder, judge, now, c.before)
 	var out outcome
 	for _, s := range c.steps {
 		out.results = append(out.results, r.Run(s.raw))

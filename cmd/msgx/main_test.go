@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 
+	"msgx"
 	"msgx/tools/stack/stacktest"
 )
 
@@ -236,5 +238,111 @@ func TestPreparingAPlace(t *testing.T) {
 	}
 	if r := with("message", "show", "4711", "--raw"); r.code != exitFailed || !strings.Contains(r.err, "no copy") {
 		t.Errorf("an unknown body: exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
+// candidate copies the shipped rule set with the text of one file replaced.
+func candidate(t *testing.T, path, old, replacement string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, msgx.Files); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, path)
+	data, err := os.ReadFile(name)
+	if err != nil || !strings.Contains(string(data), old) {
+		t.Fatalf("%s does not contain %q (%v)", path, old, err)
+	}
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(data), old, replacement)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestRulesDiffTellsByItsExitCode(t *testing.T) {
+	if r := run("rules", "diff", shipped, shipped, "--over", "corpus", "-r", "flop-dely"); r.code != 0 || !strings.Contains(r.out, "0 of ") {
+		t.Errorf("the same: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	dir := candidate(t, "rules/flop-dely@1.lua", `merge.by_key("CODE")`, "merge.replace")
+	r := run("rules", "diff", shipped, dir, "--operations", "200", "-r", "flop-dely")
+	for _, want := range []string{"FLOP-DELY  flop-dely@1  DELY: ", "old  [", "new  [", "are decided differently"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("want %q in:\n%s%s", want, r.out, r.err)
+		}
+	}
+	if r.code != exitFailed {
+		t.Errorf("exit %d, want %d", r.code, exitFailed)
+	}
+	var report struct {
+		Groups []struct {
+			Kind, Where string
+			Count       int
+		}
+	}
+	if err := json.Unmarshal([]byte(run("rules", "diff", shipped, dir, "--json", "--over", "corpus").out), &report); err != nil || len(report.Groups) == 0 || report.Groups[0].Kind != "FLOP-DELY" {
+		t.Errorf("%v, %+v", err, report)
+	}
+	for _, args := range [][]string{{shipped}, {shipped, filepath.Join(dir, "none")}, {shipped, dir, "--over", "moon"}, {shipped, dir, "--over", "files"}} {
+		if r := run(append([]string{"rules", "diff"}, args...)...); r.code == 0 || r.err == "" {
+			t.Errorf("%v: exit %d, %q", args, r.code, r.err)
+		}
+	}
+}
+
+func TestRulesBenchPrintsGoBenchmarks(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^BenchmarkDecide/(FLOP-STND|FDEL)-\d+\t +[1-9]\d*\t +\d+ ns/op\t +\d+ B/op\t +\d+ allocs/op\t +([1-9]\d*) instr/op$`)
+	counts := map[string]string{}
+	for range 2 { // instructions are the same each time, times need not be
+		r := run("rules", "bench", "--kind", "^(FLOP-STND|FDEL)$", "--time", "1ms")
+		found := line.FindAllStringSubmatch(r.out, -1)
+		if r.code != 0 || len(found) != 2 {
+			t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
+		}
+		for _, f := range found {
+			if before := counts[f[1]]; before != "" && before != f[2] {
+				t.Errorf("%s: %s instructions, then %s", f[1], before, f[2])
+			}
+			counts[f[1]] = f[2]
+		}
+	}
+	for _, args := range [][]string{{"--kind", "NOPE"}, {"--kind", "("}, {"--time", "0s"}} {
+		if r := run(append([]string{"rules", "bench"}, args...)...); r.code != exitUsage {
+			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)
+		}
+	}
+}
+
+func TestRulesNewBeginsAVersion(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, msgx.Files); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	before := read("handlers.lua")
+	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir, "--use", "--dry-run"); r.code != 0 || !strings.Contains(r.out, "would copy") || read("handlers.lua") != before {
+		t.Errorf("dry run: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir); r.code != 0 || !strings.Contains(r.out, "flop-gtdt@2.lua") || read("handlers.lua") != before {
+		t.Errorf("unused: exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if read("rules/flop-gtdt@2.lua") != read("rules/flop-gtdt@1.lua") {
+		t.Error("the copy differs from what it was copied from")
+	}
+	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir, "--from", "2", "--use"); r.code != 0 || !strings.Contains(read("handlers.lua"), `"flop-gtdt@3"`) {
+		t.Errorf("used: exit %d, %s%s\n%s", r.code, r.out, r.err, read("handlers.lua"))
+	}
+	if r := run("rules", "list", "--set", "rules.dir="+dir); !regexp.MustCompile(`FLOP-GTDT +flop-gtdt +3 `).MatchString(r.out) {
+		t.Errorf("the rule set with the new version: %s%s", r.out, r.err)
+	}
+	for _, args := range [][]string{{"FLOP-NOPE", "--dir", dir}, {"FLOP-GTDT"}, {"FLOP-GTDT", "--dir", dir, "--from", "9"}} {
+		if r := run(append([]string{"rules", "new"}, args...)...); r.code != exitUsage || r.err == "" {
+			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)
+		}
 	}
 }

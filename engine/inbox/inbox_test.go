@@ -37,6 +37,23 @@ func TestFullBatchesFollowAtOnce(t *testing.T) {
 	})
 }
 
+func TestThePumpIsWokenByWhatIsEnqueuedOnly(t *testing.T) {
+	in(t, func(b *bench) {
+		woken := 0
+		b.options.WakePump = func() { woken++ }
+		b.mailbox.put(1, 2, 3, 4, 6)
+		stop := b.start()
+		if woken != 2 {
+			b.Errorf("woken %d times by two batches, want 2", woken)
+		}
+		b.pass(5 * time.Second) // polls that find 6 waiting behind the hole
+		if woken != 2 {
+			b.Errorf("woken %d times after polls that enqueued nothing, want 2", woken)
+		}
+		b.ends(stop, nil)
+	})
+}
+
 func TestAHoleHoldsBackAndIsReleasedOverARestart(t *testing.T) {
 	in(t, func(b *bench) {
 		b.mailbox.put(1, 2, 4, 5, 7)

@@ -69,6 +69,9 @@ func (i *Inbox) advance(ctx context.Context, round watermark.Round, idle rest) (
 		*i.cursor = step.Cursor
 		i.metrics.enqueued.Add(float64(enqueued))
 		i.report(step)
+		if enqueued > 0 {
+			i.o.WakePump()
+		}
 	}
 	i.metrics.at(*i.cursor, round.After)
 	moved := step.Cursor.Watermark > from.Watermark

@@ -289,6 +289,39 @@ func TestPokeWakesMsgOnly(t *testing.T) {
 	}
 }
 
+// A pump that commits all the time must not cause a request for every event.
+func TestPokesAreGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Defaults(event.Msg), nil)
+		b.d.n.Clock = clock.System{}
+		begin := time.Now()
+		var got []string
+		b.broker.fate = func(id string, _ int) event.Receipt {
+			got = append(got, fmt.Sprint(time.Since(begin).Milliseconds(), "ms: ", id))
+			return event.Receipt{}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.d.Run(ctx) }()
+		all := events("1", "2", "3", "4", "5")
+		for n := range all {
+			time.Sleep(45 * time.Millisecond)
+			synctest.Wait()
+			b.table.put(all[:n+1])
+			b.d.Poke()
+		}
+		time.Sleep(150 * time.Millisecond)
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"100ms: 1", "100ms: 2", "200ms: 3", "200ms: 4", "300ms: 5"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestRecord(t *testing.T) {
 	e := events("100/7")[0].Event
 	got := record(e, start.Add(time.Hour))

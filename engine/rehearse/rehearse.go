@@ -75,23 +75,39 @@ func New(decoder Decoder, judge Judge, now func() time.Time, before World) *Rehe
 // Run judges one message and takes on its effects. A message without an id
 // gets the next one.
 func (r *Rehearsal) Run(raw message.Raw) Result {
+	result, _ := r.RunBeside(raw, nil)
+	return result
+}
+
+// RunBeside is Run, and tells what another judge would have made of the same
+// message over the same world; of that nothing is taken on.
+func (r *Rehearsal) RunBeside(raw message.Raw, other Judge) (Result, decision.Settlement) {
 	if raw.MsgID == 0 {
 		raw.MsgID = r.lastID + 1
 	}
 	r.lastID = max(r.lastID, raw.MsgID)
 	at := r.now()
 	msg, err := r.decoder.Decode(raw)
-	if err != nil {
-		return Result{MsgID: raw.MsgID, Settlement: r.judge.Broken(raw, err, at)}
+	result := Result{MsgID: raw.MsgID, Message: msg, Settlement: r.ask(r.judge, raw, msg, err, at)}
+	var beside decision.Settlement
+	if other != nil {
+		beside = r.ask(other, raw, msg, err, at)
 	}
-	claim := r.judge.Claim(msg)
+	r.take(&result.Settlement)
+	return result, beside
+}
+
+// ask has one judge settle a message over the world as it is.
+func (r *Rehearsal) ask(judge Judge, raw message.Raw, msg *message.Message, broken error, at time.Time) decision.Settlement {
+	if broken != nil {
+		return judge.Broken(raw, broken, at)
+	}
+	claim := judge.Claim(msg)
 	claimed := decision.Claimed{Head: message.Head{MsgID: raw.MsgID, State: message.Pending, EnqueuedAt: at}, View: r.view(claim)}
 	if holder, taken := r.bound[claim.Identity]; taken && claim.Identity != "" {
 		claimed.Holder = &holder
 	}
-	s := r.judge.Judge(msg, claimed, at)
-	r.take(&s)
-	return Result{MsgID: raw.MsgID, Message: msg, Settlement: s}
+	return judge.Judge(msg, claimed, at)
 }
 
 // view reads what the claim names, as the daemon's database does: the flights,

@@ -57,8 +57,9 @@ var (
 // instruction, which makes the count exact; it is a context for that reason only.
 type meter struct {
 	context.Context
-	left  int64
-	bytes int64
+	budget int64
+	left   int64
+	bytes  int64
 }
 
 // stop is a channel that is always ready: the machine takes it as "cancelled".
@@ -77,9 +78,13 @@ func (m *meter) Done() <-chan struct{} {
 func (m *meter) Err() error { return errInstructions }
 
 func (m *meter) reset(l Limits, records int) {
-	m.left = l.Instructions + l.InstructionsPerRecord*int64(records)
+	m.budget = l.Instructions + l.InstructionsPerRecord*int64(records)
+	m.left = m.budget
 	m.bytes = l.StringBytes + l.StringBytesPerRecord*int64(records)
 }
+
+// used is what has been taken from the budget.
+func (m *meter) used() int64 { return m.budget - max(m.left, 0) }
 
 // charge takes the cost of a native call, in instructions.
 func (m *meter) charge(l *lua.LState, cost int) {

@@ -37,6 +37,7 @@ type Rulebook struct {
 	hash     string
 	byKind   map[string]*entry
 	machine  *player // nil after an error: the next call starts a new one
+	spent    int64   // instructions of the last call
 }
 
 // entry is a script in its place.
@@ -78,6 +79,10 @@ func (b *Rulebook) Script(kind string) (Script, bool) {
 	return e.Script, true
 }
 
+// Instructions is how many the last call of Decide has used, native calls and the
+// reading of the decision included.
+func (b *Rulebook) Instructions() int64 { return b.spent }
+
 // Decide asks the script of the message's kind. An error is a fault of the rule:
 // its text says where, is safe to store, and is the same for the same input.
 func (b *Rulebook) Decide(msg *message.Message, view decision.View) (decision.Decision, error) {
@@ -94,6 +99,7 @@ func (b *Rulebook) Decide(msg *message.Message, view decision.View) (decision.De
 		}
 	}
 	d, err := m.decide(e, msg, view)
+	b.spent = m.meter.used()
 	if err != nil {
 		m.state.Close()
 		return decision.Decision{}, fmt.Errorf("rules: %s: %s", e.ID(), message.SafeText(err.Error(), maxError))

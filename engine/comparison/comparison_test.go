@@ -1,0 +1,112 @@
+package comparison_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"msgx"
+	"msgx/engine/codec"
+	"msgx/engine/comparison"
+	"msgx/engine/decision"
+	"msgx/engine/flight"
+	"msgx/engine/message"
+	"msgx/engine/rehearse"
+	"msgx/engine/rulebook"
+	"msgx/engine/verdict"
+	"msgx/schemas"
+)
+
+// changed is the shipped rule set with the text of one file replaced.
+func changed(t *testing.T, path, old, replacement string) fs.FS {
+	t.Helper()
+	out := fstest.MapFS{}
+	err := fs.WalkDir(msgx.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(msgx.Files, name)
+		if name == path {
+			if !strings.Contains(string(data), old) {
+				t.Fatalf("%s does not contain %q", path, old)
+			}
+			data = []byte(strings.ReplaceAll(string(data), old, replacement))
+		}
+		out[name] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func compare(t *testing.T, candidate fs.FS, bodies ...string) comparison.Report {
+	t.Helper()
+	cat, err := schemas.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone := time.FixedZone("", 8*3600)
+	decoder, err := codec.New(cat, codec.Options{Zone: zone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := func(files fs.FS) rehearse.Judge {
+		book, err := rulebook.Load(files, cat, rulebook.Settings{AbsentOptional: rulebook.Keep}, rulebook.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return verdict.New(cat, book, verdict.Options{Options: decision.Options{Zone: zone, CodeShareKey: decision.KeyMaster}})
+	}
+	s := comparison.Sequence{
+		Name: "test", Decoder: decoder, Old: judge(msgx.Files), New: judge(candidate),
+		Before: rehearse.World{Flights: map[flight.ID]*flight.State{1: {ID: 1, Status: flight.Active, Version: 1, Fields: flight.Fields{"STND": "7", "FLNO": "CA1"}}}},
+	}
+	for i, body := range bodies {
+		s.Messages = append(s.Messages, message.Raw{MsgID: int64(i + 1), Body: []byte(body)})
+	}
+	c := comparison.New(func() time.Time { return time.Unix(0, 0) })
+	c.Add(s)
+	return c.Report()
+}
+
+func stand(seqn, value string) string {
+	return `<MSG><META><SNDR>A</SNDR><SEQN>` + seqn + `</SEQN><TYPE>FLOP</TYPE><STYP>STND</STYP></META><FLOP><FLID>1</FLID><STND>` + value + `</STND></FLOP></MSG>`
+}
+
+func TestTheSameRuleSetDecidesTheSame(t *testing.T) {
+	r := compare(t, msgx.Files, stand("1", "12"), stand("2", ""), "<broken", stand("2", ""))
+	if !r.Same() || r.Messages != 4 || len(r.Groups) != 0 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A difference shows where it arises, once a group, with the shortest example;
+// messages after it that decide alike over the old flights are not blamed.
+func TestADifferenceIsFoundWhereItArises(t *testing.T) {
+	candidate := changed(t, "rules/flop-stnd@1.lua", "merge.value", "merge.set_only(merge.value)")
+	r := compare(t, candidate, stand("1", "12"), stand("2", "   "), stand("3", "13"), stand("4", ""))
+	if r.Messages != 4 || r.Differing != 2 || len(r.Groups) != 1 {
+		t.Fatalf("got %+v", r)
+	}
+	g := r.Groups[0]
+	if g.Kind != "FLOP-STND" || g.Where != "STND" || g.Count != 2 || g.OldScript != "flop-stnd@1" ||
+		g.Example.MsgID != 4 || g.Example.FLID != "1" || g.Example.Old != "none" || g.Example.New != "unchanged" {
+		t.Errorf("got %+v", g)
+	}
+	if len(r.Finals) != 1 || r.Finals[0].FLID != "1" || strings.Join(r.Finals[0].Paths, " ") != "STND" {
+		t.Errorf("final states: got %+v", r.Finals)
+	}
+}
+
+func TestADifferentOutcomeIsOneDifference(t *testing.T) {
+	candidate := changed(t, "rules/flop-stnd@1.lua", "decide = function(view, msg)", `decide = function(view, msg) if #msg.records > 0 then error("no stands today") end`)
+	r := compare(t, candidate, stand("1", "12"))
+	if len(r.Groups) != 1 || r.Groups[0].Where != comparison.Outcome || r.Groups[0].Example.Old != "SUCCEEDED" ||
+		!strings.HasPrefix(r.Groups[0].Example.New, "FAILED(RULE_ERROR)") || !strings.Contains(r.Groups[0].Example.New, "no stands today") {
+		t.Errorf("got %+v", r.Groups)
+	}
+}
