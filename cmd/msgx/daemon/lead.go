@@ -43,7 +43,7 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	defer d.metrics.leading.now.Store(nil)
 	if err := d.enter(ctx, writer); err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // a stop that comes this early breaks nothing off
+			return nil // a stop that comes this early breaks nothing off
 		}
 		return err
 	}
