@@ -126,7 +126,7 @@ func TestHostileBodiesAreLinear(t *testing.T) {
 	for name, text := range tests {
 		began := time.Now()
 		_, err := c.Decode(message.Raw{Body: []byte(text)})
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s: took %s (%v)", name, took, err)
 		}
 	}

@@ -55,7 +55,7 @@ func check(f *catalogue.Field, text string) string {
 			return "a decimal without superfluous zeros"
 		}
 	case catalogue.Datetime, catalogue.Stamp:
-		if at, err := time.Parse(time.RFC3339, text); err != nil || at.Nanosecond() != 0 || strings.HasSuffix(text, "Z") {
+		if at, err := time.Parse(time.RFC3339, text); err != nil || at.Nanosecond() != 0 || at.Format(time.RFC3339) != text {
 			return "a time such as 2021-01-23T05:35:00+08:00"
 		}
 	case catalogue.Date:

@@ -5,6 +5,7 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -154,7 +155,7 @@ func (c *Config) check() []error {
 	}
 	p := c.Pipeline
 	location, err := time.LoadLocation(c.Airport.Zone)
-	want(err == nil, "msgx.airport.zone is %q, expected the name of a time zone such as Asia/Shanghai", c.Airport.Zone)
+	want(err == nil && c.Airport.Zone != "" && c.Airport.Zone != "Local", "msgx.airport.zone is %q, expected the name of a time zone such as Asia/Shanghai", c.Airport.Zone)
 	c.Airport.Location = location
 	want(c.Airport.DayCutover < 24*time.Hour, "msgx.airport.day-cutover is %s, expected less than 24h", c.Airport.DayCutover)
 	want(len(p.Backoff) == p.MaxAttempts-1,
@@ -165,10 +166,22 @@ func (c *Config) check() []error {
 	want(c.Kafka.RequestTimeout > 0 && c.Kafka.RequestTimeout <= c.Lease.Duration,
 		"msgx.kafka.request-timeout is %s, expected more than 0s and at most msgx.lease.duration = %s: a request still on its way must have ended when another instance takes over",
 		c.Kafka.RequestTimeout, c.Lease.Duration)
+	want(cutover(p.CutoverWatermark), "msgx.pipeline.cutover-watermark is %q, expected min, zero, max or an id", p.CutoverWatermark)
+	want(c.Kafka.MsgTopic != c.Kafka.SchdTopic, "msgx.kafka.msg-topic and msgx.kafka.schd-topic are both %q, expected two topics", c.Kafka.MsgTopic)
 	for i, tier := range p.Backoff {
 		want(tier > 0, "msgx.pipeline.backoff[%d] is %s, expected more than 0s", i, tier)
 	}
 	return faults
+}
+
+// cutover tells whether a cut-over watermark can be understood; none at all can.
+func cutover(text string) bool {
+	switch text {
+	case "", "min", "zero", "max":
+		return true
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && id >= 0
 }
 
 // CheckServe holds what only the daemon needs: addresses, and the one bound

@@ -113,7 +113,7 @@ func placeOn(t *testing.T, pgURL, dsn, broker, msgTopic, schdTopic string, set .
 		"postgres.url=" + pgURL, "mailbox.dsn=" + dsn, "kafka.brokers=" + broker,
 		"kafka.msg-topic=" + msgTopic, "kafka.schd-topic=" + schdTopic, "kafka.request-timeout=2s",
 		"pipeline.max-commit-delay=500ms", "pipeline.cutover-watermark=zero", "pipeline.poll-interval=50ms",
-		"pipeline.backoff=10ms,10ms,10ms,10ms", "schd.flush-period=100ms", "lease.duration=3s", "http.listen=127.0.0.1:0",
+		"pipeline.backoff=10ms,10ms,10ms,10ms", "schd.flush-period=100ms", "lease.duration=10s", "http.listen=127.0.0.1:0",
 	}, set...)}
 	return p
 }

@@ -23,7 +23,7 @@ func (p *place) pair() map[string]*process {
 // A leader that is stopped in good order hands over at once, not when its lease has run out.
 func TestACleanStopHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newPlace(t, "lease.duration=3s")
 	p.backlog(700)
 	two := p.pair()
 	if got := p.query(leader); got != "first" {
@@ -46,7 +46,7 @@ func TestACleanStopHandsOverAtOnce(t *testing.T) {
 // lease and a little more; woken up, it finds itself fenced, writes nothing and stands by.
 func TestASilentLeaderIsReplacedAndFenced(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newPlace(t, "lease.duration=3s")
 	p.crashed = true
 	p.backlog(1000)
 	two := p.pair()
