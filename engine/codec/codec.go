@@ -106,6 +106,7 @@ func (c *Codec) Decode(raw message.Raw) (*message.Message, error) {
 	}
 	d := &decoding{codec: c, space: root.NamespaceURI, msg: &message.Message{ID: raw.MsgID}}
 	if fault := d.message(root); fault != nil {
+		fault.Kind = d.msg.Kind
 		return nil, fault
 	}
 	d.msg.Unknowns, d.msg.Dropped = d.unknowns.paths, d.dropped.paths

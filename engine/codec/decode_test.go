@@ -117,6 +117,22 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
+// Whoever reads an error wants to know what kind of message it was, as soon as
+// the envelope tells.
+func TestErrorsKnowTheKind(t *testing.T) {
+	c := newCodec(t, Options{})
+	for text, want := range map[string]string{
+		flop("STND", "<STND>123456789</STND>"):    "FLOP-STND",
+		envelope("SLST", "UPD", "<RECS>x</RECS>"): "REF-SLST",
+		"<MSG><META>":        "",
+		"<MSG><FLOP/></MSG>": "",
+	} {
+		if fault := refused(t, c, text); fault.MessageKind() != want {
+			t.Errorf("%s: %v is of kind %q, want %q", text, fault, fault.MessageKind(), want)
+		}
+	}
+}
+
 func TestFamilies(t *testing.T) {
 	c := newCodec(t, Options{})
 	tests := []struct {

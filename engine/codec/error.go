@@ -14,6 +14,7 @@ const (
 // Error says what is wrong with a message: where, what was found, what was expected.
 type Error struct {
 	Class message.ErrorClass // MALFORMED or CODEC_ERROR
+	Kind  string             // of the message, once its envelope was read, else ""
 	Path  string             // /MSG/SCHD/FLTR[3]/SODT
 	Value string             // what was found, safe and cut; "" when nothing was there
 	Want  string
@@ -30,6 +31,9 @@ func (e *Error) Error() string {
 
 // ErrorClass lets a caller learn the class without importing this package.
 func (e *Error) ErrorClass() message.ErrorClass { return e.Class }
+
+// MessageKind is the kind of a message whose envelope could be read, else "".
+func (e *Error) MessageKind() string { return e.Kind }
 
 func newError(class message.ErrorClass, path, value, want string) *Error {
 	return &Error{Class: class, Path: message.SafeText(path, 160), Value: message.SafeText(value, maxValue), Want: want}

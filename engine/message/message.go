@@ -149,6 +149,13 @@ type Classed interface {
 	ErrorClass() ErrorClass
 }
 
+// Kinded is an error that knows the kind of its message, "" when that could
+// not be read.
+type Kinded interface {
+	error
+	MessageKind() string
+}
+
 // Outcome is what one attempt made of a message. FAILED means one more failure;
 // whether that exhausts the message is the retry policy's business.
 type Outcome struct {

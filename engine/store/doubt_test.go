@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -161,6 +162,10 @@ func TestAServerThatIsAwayIsNobodysFault(t *testing.T) {
 	away := openURL(t, address)
 	if _, _, _, err := away.Heads(t.Context(), 1); !errors.Is(err, fault.ErrUnavailable) {
 		t.Errorf("connection refused: got %v, want ErrUnavailable", err)
+	}
+	// The driver lists what it tried line by line; a log and a terminal want one line.
+	if err := away.Check(t.Context()); strings.ContainsAny(err.Error(), "\n\t") || strings.Count(err.Error(), "connection refused") != 1 {
+		t.Errorf("connection refused: got %q, want it told once, in one line", err)
 	}
 	if err := away.Writer(1).Settle(t.Context(), settlementOf(1, message.Outcome{State: message.Skipped, Reason: "x"})); !errors.Is(err, fault.ErrUnavailable) || errors.Is(err, fault.ErrCommitInDoubt) {
 		t.Errorf("settle, connection refused: got %v, want ErrUnavailable", err)

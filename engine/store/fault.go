@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -27,15 +28,32 @@ func classify(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &answer):
 		if serverAway(answer) {
-			return fmt.Errorf("%w: %w", fault.ErrUnavailable, err)
+			return fmt.Errorf("%w: %w", fault.ErrUnavailable, oneLine{err})
 		}
 		return err
 	case errors.Is(err, pgx.ErrNoRows):
 		return err
 	case brokenConnection(err):
-		return fmt.Errorf("%w: %w", fault.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", fault.ErrUnavailable, oneLine{err})
 	}
 	return err
+}
+
+// oneLine is an error whose text is one line. The driver lists every address and every
+// way it tried on lines of their own, and the same address again when it tried with and without TLS.
+type oneLine struct{ error }
+
+func (e oneLine) Unwrap() error { return e.error }
+
+func (e oneLine) Error() string {
+	first, rest, _ := strings.Cut(e.error.Error(), "\n")
+	var tried []string
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(tried, line) {
+			tried = append(tried, line)
+		}
+	}
+	return strings.TrimSpace(first + " " + strings.Join(tried, "; "))
 }
 
 // serverAway tells the answers that say "not now, whoever asks": connection exceptions, no

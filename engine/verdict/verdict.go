@@ -124,6 +124,10 @@ func (j *Judge) decide(s decision.Settlement, msg *message.Message, script decis
 // that does not know its class is a fault of the codec.
 func (j *Judge) Broken(raw message.Raw, err error, at time.Time) decision.Settlement {
 	s := decision.Settlement{MsgID: raw.MsgID, SHA256: raw.SHA256(), Ruleset: j.rules.Hash(), At: at}
+	var kinded message.Kinded
+	if errors.As(err, &kinded) {
+		s.Kind = kinded.MessageKind()
+	}
 	var classed message.Classed
 	if errors.As(err, &classed) && classed.ErrorClass() == message.Malformed {
 		return dead(s, message.Malformed, err.Error())

@@ -221,6 +221,17 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+type kinded struct{ classed }
+
+func (kinded) MessageKind() string { return "FLOP-STND" }
+
+func TestBrokenKnowsItsKind(t *testing.T) {
+	err := fmt.Errorf("decode: %w", kinded{classed{message.CodecError}})
+	if s := judge(t, &rules{}, false).Broken(message.Raw{MsgID: 5}, err, at); s.Kind != "FLOP-STND" || s.Outcome.Class != message.CodecError {
+		t.Errorf("Broken(%v) is %+v, want kind FLOP-STND", err, s)
+	}
+}
+
 func TestClaim(t *testing.T) {
 	j := judge(t, &rules{}, false)
 	msg := stand(func(m *message.Message) {

@@ -42,6 +42,9 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	d.metrics.leading.now.Store(registry)
 	defer d.metrics.leading.now.Store(nil)
 	if err := d.enter(ctx, writer); err != nil {
+		if ctx.Err() != nil {
+			return nil // a stop that comes this early breaks nothing off
+		}
 		return err
 	}
 	stages, err := d.stages(writer, registry)

@@ -65,7 +65,7 @@ func (a *Admin) Check(ctx context.Context, topics []Topic) ([]Problem, error) {
 		t, ok := found[want.Name]
 		if !ok || errors.Is(t.Error, kafkago.UnknownTopicOrPartition) {
 			problems = append(problems, Problem{Topic: want.Name, What: "missing", Found: "no such topic",
-				Want: fmt.Sprintf("%d partitions, replication %d", want.Partitions, want.Replication), Fix: "run 'msgx topics create'", Fatal: true})
+				Want: fmt.Sprintf("%d partitions, replication %d", want.Partitions, want.Replication), Fix: "run 'msgx check --create-topics'", Fatal: true})
 			continue
 		}
 		if t.Error != nil {
