@@ -300,3 +300,27 @@ func TestFlightInvariantsInTheDatabase(t *testing.T) {
 		}
 	}
 }
+
+// What turns up in front of the head while it is being decided comes next. It must not part the
+// terminal state from the effects that are committed with it.
+func TestDecideIsWholeWhenASmallerIDTurnsUpMeanwhile(t *testing.T) {
+	s, w := fresh(t)
+	enqueue(t, w, 5, 6)
+	want := succeed(5, created(70, flight.Fields{}))
+	err := w.Decide(t.Context(), claimOf(want), func(decision.Claimed) (decision.Settlement, error) {
+		_, err := s.pool.Exec(t.Context(), "INSERT INTO proc_state (msg_id, enqueued_at, updated_at) VALUES (2, now(), now())")
+		return want, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Message(t.Context(), 5); err != nil || r.State != message.Succeeded || r.DecisionNo != 1 || r.Identity != want.Identity {
+		t.Errorf("message 5: %+v, %v, want SUCCEEDED as decision 1 with its identity", r, err)
+	}
+	if f, err := s.Flight(t.Context(), 70); err != nil || f.Version != 1 {
+		t.Errorf("flight 70: %+v, %v, want version 1", f, err)
+	}
+	if heads, _, _, err := s.Heads(t.Context(), 1); err != nil || len(heads) != 1 || heads[0].MsgID != 2 {
+		t.Errorf("head: %+v, %v, want message 2", heads, err)
+	}
+}

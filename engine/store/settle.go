@@ -16,7 +16,9 @@ import (
 const (
 	// The outcome of a message in one statement: terminal state or failure, the identity unless
 	// another message holds it, the intent to mark, our own copy of the body, and the number of an
-	// applied decision. Within a business transaction the epoch is held already and holding it again costs nothing.
+	// applied decision. $23 tells that the message is known to be the head: within a business transaction it has been
+	// locked and found to be, and looking again could miss the row, if a smaller id turned up meanwhile, and part it from
+	// the effects. The epoch is held there already and holding it again costs nothing.
 	sqlSettle = `
 WITH fence AS (
     SELECT epoch FROM instance_lease WHERE epoch = $1 FOR SHARE
@@ -37,7 +39,7 @@ WITH fence AS (
             ELSE p.backfill_next_at END
     FROM fence
     WHERE p.msg_id = $2 AND p.state IN ('PENDING', 'FAILED')
-        AND NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < $2)
+        AND ($23::boolean OR NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < $2))
     RETURNING p.msg_id
 ), kept AS (
     INSERT INTO raw_message (msg_id, body, characters, sha256, kept_at)
@@ -71,7 +73,7 @@ func (w *Writer) Settle(ctx context.Context, s decision.Settlement) error {
 	if s.Outcome.State == message.Succeeded {
 		return fmt.Errorf("store: %s: %w: a success is stored with its decision", op, fault.ErrRefused)
 	}
-	args, err := w.settleArguments(s, 0)
+	args, err := w.settleArguments(s, 0, false)
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", op, err)
 	}
@@ -108,7 +110,7 @@ func (w *Writer) settleAlone(ctx context.Context, args []any) (held, settled int
 // settleWithin queues a settlement to travel with COMMIT. The row has been locked
 // and looked at in this transaction, so the update cannot miss it.
 func (w *Writer) settleWithin(tx *Tx, s decision.Settlement, lastDecision int64) error {
-	args, err := w.settleArguments(s, lastDecision)
+	args, err := w.settleArguments(s, lastDecision, true)
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (w *Writer) settleWithin(tx *Tx, s decision.Settlement, lastDecision int64)
 }
 
 // settleArguments are the arguments of sqlSettle. lastDecision counts for a success only.
-func (w *Writer) settleArguments(s decision.Settlement, lastDecision int64) ([]any, error) {
+func (w *Writer) settleArguments(s decision.Settlement, lastDecision int64, isHead bool) ([]any, error) {
 	o := s.Outcome
 	var class, text, skip, number, next, notes any
 	switch o.State {
@@ -164,7 +166,7 @@ func (w *Writer) settleArguments(s decision.Settlement, lastDecision int64) ([]a
 		w.epoch, s.MsgID, string(o.State), class, text, skip, s.Attempts, next,
 		optional(safeKey(s.Identity)), optional(safe(s.Kind, nameLimit)), optional(s.SHA256),
 		optional(s.Ruleset), optional(s.Script), number, notes, instant(s.StartedAt), s.At,
-		s.OwesMark, o.State.Terminal(), body, characters, digest,
+		s.OwesMark, o.State.Terminal(), body, characters, digest, isHead,
 	}, nil
 }
 
