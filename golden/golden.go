@@ -98,7 +98,7 @@ func (o *Options) one(name string, report *Report) {
 		fmt.Fprintf(o.Out, "WROTE %s\n", name)
 	default:
 		report.Failed++
-		fmt.Fprintf(o.Out, "FAIL  %s (- expected, + got)\n%s      again: msgx golden run -run '^%s$'\n",
+		fmt.Fprintf(o.Out, "FAIL  %s (- expected, + got)\n%s      again: msgx golden run --run '^%s$'\n",
 			name, indent(difference(c.expect, got)), name)
 	}
 }

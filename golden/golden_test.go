@@ -105,7 +105,7 @@ func TestRunTellsWhatDiffers(t *testing.T) {
 		{"blanks at the end mean nothing", strings.ReplaceAll(sound, "schd 1 v2\n", "schd 1 v2  \n") + "\n\n", msgx.Files, "PASS  case\n1 passed, 0 failed, 0 errors\n"},
 		{"fail", strings.Replace(sound, `STND: "7"`, `STND: "8"`, 1), msgx.Files, "FAIL  case (- expected, + got)\n" +
 			"        01-stand.xml: SUCCEEDED\n          msg  1 v2 update\n      -     STND: \"8\"\n      +     STND: \"7\"\n" +
-			"          schd 1 v2\n        \n        afterwards:\n        …\n      again: msgx golden run -run '^case$'\n0 passed, 1 failed, 0 errors\n"},
+			"          schd 1 v2\n        \n        afterwards:\n        …\n      again: msgx golden run --run '^case$'\n0 passed, 1 failed, 0 errors\n"},
 		{"no message", "Nothing.\n-- state --\n", msgx.Files, "ERROR case: expected at least one message"},
 		{"no comment", strings.Replace(sound, "A stand is set.\n", "", 1), msgx.Files, "ERROR case: expected a comment that says what the case shows"},
 		{"bad state", strings.Replace(sound, "- flight: 1\n", "- flight: x\n", 1), msgx.Files, `ERROR case: state: line 1: flight: found "x"`},

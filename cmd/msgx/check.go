@@ -56,7 +56,7 @@ type preflight struct {
 func (p *preflight) line(what string, err error, detail string) {
 	if err != nil {
 		p.failed = true
-		fmt.Fprintf(p.out, "FAIL  %-13s  %v\n", what, err)
+		fmt.Fprintf(p.out, "FAIL  %-13s  %s\n", what, plain(err))
 		return
 	}
 	fmt.Fprintf(p.out, "ok    %-13s  %s\n", what, detail)

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"fmt"
+	"os"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +40,14 @@ Exits with 1 when a case fails, and when no case matches.`,
 			if update && dir == "" {
 				return usagef("--update needs --dir: the golden directory to write to")
 			}
+			if _, err := regexp.Compile(pattern); err != nil {
+				return usagef("--run: %w", err)
+			}
+			if dir != "" {
+				if _, err := os.ReadDir(dir); err != nil {
+					return usagef("--dir: %w", err)
+				}
+			}
 			c, err := g.config()
 			if err != nil {
 				return err
@@ -51,9 +60,6 @@ Exits with 1 when a case fails, and when no case matches.`,
 				Catalogue: cat, Rules: core.RulesFS(c), Out: cmd.OutOrStdout(), Pattern: pattern, Dir: dir, Update: update,
 			})
 			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
 			if !report.OK() {

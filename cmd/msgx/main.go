@@ -55,12 +55,16 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	case errors.Is(err, errNotWell):
 		return exitFailed
 	}
-	fmt.Fprintf(stderr, "msgx: %v\n", err)
+	fmt.Fprintf(stderr, "msgx: %s\n", plain(err))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
 	return exitFailed
 }
+
+// plain is an error's text with the continuation lines of a driver joined:
+// every fault is one line.
+func plain(err error) string { return strings.ReplaceAll(err.Error(), "\n\t", " ") }
 
 func rootCommand() *cobra.Command {
 	g := &globals{}

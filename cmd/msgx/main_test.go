@@ -84,6 +84,8 @@ func TestErrorsAreOneClearAnswer(t *testing.T) {
 		{"serving without addresses", []string{"serve"}, exitUsage, []string{"msgx.postgres.url is not set", "msgx.pipeline.max-commit-delay is not set"}},
 		{"no such rule set", []string{"rules", "list", "--set", "rules.dir=" + t.TempDir()}, exitFailed, []string{"handlers.lua"}},
 		{"no case", []string{"golden", "run", "--run", "no-such-case"}, exitFailed, []string{"no-such-case"}},
+		{"not a pattern", []string{"golden", "run", "--run", "("}, exitUsage, []string{"--run", "missing closing"}},
+		{"no such corpus", []string{"golden", "run", "--dir", missing}, exitUsage, []string{"--dir", missing}},
 		{"updating the binary", []string{"golden", "run", "--update"}, exitUsage, []string{"--update needs --dir"}},
 		{"not a flight", []string{"flight", "show", "12a"}, exitUsage, []string{`FLID "12a"`}},
 		{"not a message", []string{"message", "show", "0"}, exitUsage, []string{`message id "0"`}},
@@ -96,6 +98,9 @@ func TestErrorsAreOneClearAnswer(t *testing.T) {
 			r := run(tt.args...)
 			if r.code != tt.code || r.out != "" || strings.Contains(r.err, "goroutine") || strings.Contains(r.err, "Flags:") {
 				t.Errorf("exit %d, want %d; stdout %q, stderr %q", r.code, tt.code, r.out, r.err)
+			}
+			if strings.Contains(r.err, "\n\t") {
+				t.Errorf("a fault is more than one line: %q", r.err)
 			}
 			if strings.Contains(r.err, "hunter2") {
 				t.Errorf("a password is shown: %s", r.err)
@@ -180,6 +185,14 @@ func TestRulesListNamesEveryKind(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(run("rules", "list", "--json").out), &listed); err != nil || len(listed.Scripts) < 70 || !strings.Contains(r.out, listed.Ruleset) {
 		t.Errorf("%v, %d scripts, rule set %s", err, len(listed.Scripts), listed.Ruleset)
+	}
+}
+
+// A run of the corpus says once what it came to.
+func TestGoldenRunSumsUpOnce(t *testing.T) {
+	r := run("golden", "run", "--run", "^flop-stnd$")
+	if r.code != 0 || r.out != "PASS  flop-stnd\n1 passed, 0 failed, 0 errors\n" || r.err != "" {
+		t.Errorf("exit %d, %q, %q", r.code, r.out, r.err)
 	}
 }
 

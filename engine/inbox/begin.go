@@ -16,14 +16,14 @@ import (
 func (i *Inbox) begin(ctx context.Context) (rest, error) {
 	cursor, found, err := i.n.Store.Cursor(ctx)
 	if err != nil {
-		return i.storeFailed(err)
+		return i.storeFailed(ctx, err)
 	}
 	if !found {
 		if again, err := i.seed(ctx); err != nil {
 			return again, err
 		}
 		if cursor, found, err = i.n.Store.Cursor(ctx); err != nil || !found {
-			return i.storeFailed(errors.Join(err, errors.New("the seeded cursor is not there")))
+			return i.storeFailed(ctx, errors.Join(err, errors.New("the seeded cursor is not there")))
 		}
 	}
 	i.cursor = &cursor
@@ -38,7 +38,7 @@ func (i *Inbox) seed(ctx context.Context) (rest, error) {
 	}
 	lowest, highest, next, err := i.n.Mailbox.Bounds(ctx)
 	if err != nil {
-		return i.mailboxFailed(err)
+		return i.mailboxFailed(ctx, err)
 	}
 	mark, err := place(i.o.Cutover, lowest, highest, next)
 	if err != nil {
@@ -48,18 +48,18 @@ func (i *Inbox) seed(ctx context.Context) (rest, error) {
 	first := max(1, mark-i.o.SeedWindow+1)
 	below, err := i.n.Mailbox.Existing(ctx, first, mark, int(i.o.SeedWindow))
 	if err != nil {
-		return i.mailboxFailed(err)
+		return i.mailboxFailed(ctx, err)
 	}
 	i.mailbox.Over()
 	now := i.n.Clock.Now()
 	if err := i.n.Writer.Seed(ctx, mark, i.o.Cutover, now); err != nil {
-		return i.storeFailed(err)
+		return i.storeFailed(ctx, err)
 	}
 	i.n.Log.Info("watermark seeded", slog.String("cutover", i.o.Cutover), slog.Int64("watermark", mark))
 	if gaps := missing(below, first, mark, now); len(gaps) > 0 {
 		step := watermark.Step{Cursor: watermark.Cursor{Watermark: mark, SeededAt: now}, Holes: gaps}
 		if _, err := i.n.Writer.Advance(ctx, step, now); err != nil {
-			return i.storeFailed(err)
+			return i.storeFailed(ctx, err)
 		}
 	}
 	return rest{}, nil

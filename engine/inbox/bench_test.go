@@ -90,6 +90,7 @@ type database struct {
 	err      error // of reads
 	writeErr error // of Advance, which is then not done
 	lostErr  error // of Advance, which is done all the same
+	hangs    bool  // reads what is paused for ever
 }
 
 func (d *database) set(fn func(*database)) {
@@ -121,9 +122,13 @@ func (d *database) AgedHoles(_ context.Context, since time.Time) ([]watermark.Ho
 	return found, d.err
 }
 
-func (d *database) Paused(context.Context) (map[string]bool, error) {
+func (d *database) Paused(ctx context.Context) (map[string]bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return map[string]bool{inbox.Stage: d.paused}, d.err
 }
 

@@ -66,6 +66,8 @@ type Options struct {
 	SeedWindow int64
 	// Waits are the back-off steps while a server is away; the last repeats.
 	Waits []time.Duration
+	// WakePump is called when messages have been enqueued. It must not block.
+	WakePump func()
 }
 
 // Defaults are the settings where nothing else is configured.
@@ -86,6 +88,9 @@ func (o Options) withDefaults() Options {
 	pick(&o.SeedWindow, d.SeedWindow)
 	if len(o.Waits) == 0 {
 		o.Waits = d.Waits
+	}
+	if o.WakePump == nil {
+		o.WakePump = func() {}
 	}
 	return o
 }

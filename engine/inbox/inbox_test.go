@@ -37,6 +37,23 @@ func TestFullBatchesFollowAtOnce(t *testing.T) {
 	})
 }
 
+func TestThePumpIsWokenByWhatIsEnqueuedOnly(t *testing.T) {
+	in(t, func(b *bench) {
+		woken := 0
+		b.options.WakePump = func() { woken++ }
+		b.mailbox.put(1, 2, 3, 4, 6)
+		stop := b.start()
+		if woken != 2 {
+			b.Errorf("woken %d times by two batches, want 2", woken)
+		}
+		b.pass(5 * time.Second) // polls that find 6 waiting behind the hole
+		if woken != 2 {
+			b.Errorf("woken %d times after polls that enqueued nothing, want 2", woken)
+		}
+		b.ends(stop, nil)
+	})
+}
+
 func TestAHoleHoldsBackAndIsReleasedOverARestart(t *testing.T) {
 	in(t, func(b *bench) {
 		b.mailbox.put(1, 2, 4, 5, 7)
@@ -108,6 +125,17 @@ func TestADatabaseThatIsAwayOrLosesItsReply(t *testing.T) {
 		b.pass(time.Minute)
 		b.store.check(b.T, "after the lost reply", 1, 2, 3)
 		b.ends(stop, nil)
+	})
+}
+
+// A call that a stop or a lost lease broke off says nothing of the server.
+func TestAStopIsNoOutage(t *testing.T) {
+	in(t, func(b *bench) {
+		stop := b.start()
+		b.store.set(func(d *database) { d.hangs = true })
+		b.pass(time.Minute)
+		b.ends(stop, nil)
+		b.logged("away", 0)
 	})
 }
 

@@ -29,7 +29,7 @@ func (i *Inbox) lookBack(ctx context.Context) (rest, error) {
 		}
 		holes, err := i.n.Store.AgedHoles(ctx, now.Add(-i.o.LateWindow))
 		if err != nil {
-			return i.storeFailed(err)
+			return i.storeFailed(ctx, err)
 		}
 		l.next, l.holes = now.Add(i.o.LateEvery), holes
 		l.forget(holes)
@@ -38,11 +38,11 @@ func (i *Inbox) lookBack(ctx context.Context) (rest, error) {
 		h := l.holes[0]
 		rows, err := i.n.Mailbox.Existing(ctx, h.First, h.Last, i.o.ClaimBatch)
 		if err != nil {
-			return i.mailboxFailed(err)
+			return i.mailboxFailed(ctx, err)
 		}
 		if fresh := l.fresh(rows); len(fresh) > 0 {
 			if err := i.n.Writer.RecordLate(ctx, fresh, now); err != nil {
-				return i.storeFailed(err)
+				return i.storeFailed(ctx, err)
 			}
 			i.reportLate(fresh)
 		}

@@ -17,7 +17,7 @@ const granule = time.Microsecond
 func (i *Inbox) round(ctx context.Context) (rest, error) {
 	held, err := i.isPaused(ctx)
 	if err != nil {
-		return i.storeFailed(err)
+		return i.storeFailed(ctx, err)
 	}
 	if held {
 		return rest{length: i.o.PollInterval}, nil
@@ -47,7 +47,7 @@ func (i *Inbox) read(ctx context.Context) (rest, error) {
 	rows, err := i.n.Mailbox.After(ctx, i.cursor.Watermark, i.o.ClaimBatch)
 	after := i.n.Clock.Now()
 	if err != nil {
-		return i.mailboxFailed(err)
+		return i.mailboxFailed(ctx, err)
 	}
 	if len(rows) == 0 { // a row above the watermark would prove that ids go on from there
 		return i.checkIDs(ctx, idle)
@@ -64,11 +64,14 @@ func (i *Inbox) advance(ctx context.Context, round watermark.Round, idle rest) (
 	if step.Cursor != from || len(step.Holes) > 0 {
 		enqueued, err := i.n.Writer.Advance(ctx, step, round.After)
 		if err != nil {
-			return i.storeFailed(err)
+			return i.storeFailed(ctx, err)
 		}
 		*i.cursor = step.Cursor
 		i.metrics.enqueued.Add(float64(enqueued))
 		i.report(step)
+		if enqueued > 0 {
+			i.o.WakePump()
+		}
 	}
 	i.metrics.at(*i.cursor, round.After)
 	moved := step.Cursor.Watermark > from.Watermark
@@ -99,7 +102,7 @@ func (i *Inbox) report(step watermark.Step) {
 func (i *Inbox) checkIDs(ctx context.Context, idle rest) (rest, error) {
 	_, highest, next, err := i.n.Mailbox.Bounds(ctx)
 	if err != nil {
-		return i.mailboxFailed(err)
+		return i.mailboxFailed(ctx, err)
 	}
 	i.mailbox.Over()
 	i.metrics.seen(highest)
@@ -134,15 +137,18 @@ func (i *Inbox) isPaused(ctx context.Context) (bool, error) {
 	return i.paused, nil
 }
 
-func (i *Inbox) storeFailed(err error) (rest, error) {
+func (i *Inbox) storeFailed(ctx context.Context, err error) (rest, error) {
 	i.cursor = nil
-	if final(err) {
+	if final(err) || ctx.Err() != nil { // what ctx broke off is no outage
 		return rest{}, err
 	}
 	return rest{length: i.store.Failed(err)}, err
 }
 
-func (i *Inbox) mailboxFailed(err error) (rest, error) {
+func (i *Inbox) mailboxFailed(ctx context.Context, err error) (rest, error) {
+	if ctx.Err() != nil {
+		return rest{}, err
+	}
 	i.metrics.mailboxUp.Set(0)
 	return rest{length: i.mailbox.Failed(err)}, err
 }

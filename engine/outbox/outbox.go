@@ -13,6 +13,7 @@ import (
 	"msgx/engine/event"
 	"msgx/engine/fault"
 	"msgx/engine/message"
+	"msgx/engine/outage"
 )
 
 // Store is what a dispatcher needs of the outbox table. Every write is fenced.
@@ -46,6 +47,10 @@ type Options struct {
 	// Every is how long a round waits for the next when there is nothing more
 	// to do: the poll interval of KAFKA:msg, the flush period of KAFKA:schd.
 	Every time.Duration
+	// Gather is how far apart rounds that a poke causes begin at least. A lone event
+	// goes at once; those of a busy pump go together, instead of a request to the
+	// broker and a commit for each.
+	Gather time.Duration
 	// Limit is how many events one round reads: the flush limit of KAFKA:schd.
 	Limit int
 	// Retry is the policy for records that the broker refuses.
@@ -61,7 +66,7 @@ type Options struct {
 // Defaults are the settings of a target where nothing else is configured.
 func Defaults(target event.Target) Options {
 	o := Options{
-		Target: target, Every: time.Second, Limit: 500,
+		Target: target, Every: time.Second, Gather: 100 * time.Millisecond, Limit: 500,
 		Retry: message.Retry{MaxAttempts: 5, Tiers: []time.Duration{
 			time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}},
 		Waits: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second,
@@ -98,9 +103,10 @@ type Dispatcher struct {
 	holds       holds
 	unconfirmed []event.Delivery
 	broker      trouble
-	store       trouble
+	store       outage.Outage
 	paused      bool
 	measured    time.Time
+	began       time.Time // the last round
 }
 
 // New makes a dispatcher; it does nothing before Run.
@@ -122,23 +128,24 @@ func New(o Options, n Needs) (*Dispatcher, error) {
 		o: o, n: n, log: log, metrics: m, poke: clock.NewPoke(),
 		holds:  newHolds(),
 		broker: trouble{log: log, what: "broker"},
-		store:  trouble{log: log, what: "database"},
+		store:  outage.Outage{Log: n.Log, Stage: string(o.Target), Server: "postgres", Waits: o.Waits},
 	}, nil
 }
 
 // Poke says that events may be waiting. It never blocks. KAFKA:msg wakes at
-// once; KAFKA:schd keeps its flush period, which is there to join versions.
+// once, or after Gather when it has just been awake; KAFKA:schd keeps its flush period, which is there to join versions.
 func (d *Dispatcher) Poke() { d.poke.Poke() }
 
 // Run delivers until ctx ends (nil) or the lease is lost (fault.ErrFenced).
 func (d *Dispatcher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
+		d.began = d.n.Clock.Now()
 		rest, err := d.round(ctx)
 		switch {
 		case errors.Is(err, fault.ErrFenced):
 			return fmt.Errorf("outbox %s: %w", d.o.Target, err)
 		case err != nil && ctx.Err() == nil: // not merely broken off
-			rest = pause{length: d.store.failed(err.Error(), err, d.o.Waits)}
+			rest = pause{length: d.store.Failed(err)}
 		}
 		d.wait(ctx, rest)
 	}
@@ -156,7 +163,10 @@ func (d *Dispatcher) wait(ctx context.Context, p pause) {
 	if p.early && d.o.Target == event.Msg {
 		poke = d.poke
 	}
-	clock.Wait(ctx, d.n.Clock, p.length, poke)
+	if clock.Wait(ctx, d.n.Clock, p.length, poke) {
+		gather := d.o.Gather - d.n.Clock.Now().Sub(d.began)
+		_ = clock.Sleep(ctx, d.n.Clock, gather) // Run looks at ctx itself
+	}
 }
 
 // isPaused asks whether an operator holds the target; errors are the store's.

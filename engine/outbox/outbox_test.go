@@ -159,7 +159,7 @@ func TestDatabaseAwayAfterSendingConfirmsWithoutSendingAgain(t *testing.T) {
 	if got, want := b.table.states(), "1:SENT 2:SENT"; got != want {
 		t.Errorf("states: got %s, want %s", got, want)
 	}
-	if log := b.log.String(); strings.Count(log, "database has trouble") != 1 || strings.Count(log, "database is back") != 1 {
+	if log := b.log.String(); strings.Count(log, "server is away") != 1 || strings.Count(log, "server is back") != 1 {
 		t.Errorf("want one line when the database goes and one when it is back, got:\n%s", log)
 	}
 }
@@ -287,6 +287,39 @@ func TestPokeWakesMsgOnly(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A pump that commits all the time must not cause a request for every event.
+func TestPokesAreGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Defaults(event.Msg), nil)
+		b.d.n.Clock = clock.System{}
+		begin := time.Now()
+		var got []string
+		b.broker.fate = func(id string, _ int) event.Receipt {
+			got = append(got, fmt.Sprint(time.Since(begin).Milliseconds(), "ms: ", id))
+			return event.Receipt{}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.d.Run(ctx) }()
+		all := events("1", "2", "3", "4", "5")
+		for n := range all {
+			time.Sleep(45 * time.Millisecond)
+			synctest.Wait()
+			b.table.put(all[:n+1])
+			b.d.Poke()
+		}
+		time.Sleep(150 * time.Millisecond)
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"100ms: 1", "100ms: 2", "200ms: 3", "200ms: 4", "300ms: 5"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestRecord(t *testing.T) {

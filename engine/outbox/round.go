@@ -34,7 +34,7 @@ func (d *Dispatcher) round(ctx context.Context) (pause, error) {
 	if err != nil {
 		return idle, err
 	}
-	d.store.over()
+	d.store.Over()
 	s := &sending{d: d, blocked: d.holds.active(now), pending: events}
 	if err := s.run(ctx); err != nil {
 		return idle, err

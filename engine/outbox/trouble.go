@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// trouble logs a server that is away once when it goes, once for each new
-// reason, and once when it is back; and it counts, for the back-off.
+// trouble logs a broker that is away once when it goes, once for each new
+// reason, and once when it is back. Whoever sends counts, for the back-off.
 type trouble struct {
 	log   *slog.Logger
 	what  string
@@ -14,13 +14,7 @@ type trouble struct {
 	seen  map[string]bool // reasons logged since it went
 }
 
-// failed notes a failure and returns how long to wait.
-func (t *trouble) failed(reason string, err error, waits []time.Duration) time.Duration {
-	t.note(reason, err)
-	t.count++
-	return step(waits, t.count)
-}
-
+// note logs a reason the first time that it is met.
 func (t *trouble) note(reason string, err error) {
 	if t.seen == nil {
 		t.seen = map[string]bool{}

@@ -32,5 +32,10 @@
 // A machine that has seen an error is never used again: the next call gets a
 // new one, built from the compiled files.
 //
+// Whoever wants to know how a decision came about loads the rule set with LoadTraced: the
+// decision and its cost still come from the plain machine, and an instrumented twin
+// (instrument.go), in the same sandbox, is asked the same and reports what ran, which way
+// each branch went, and what was read (record.go, trace.go).
+//
 // A Rulebook is safe for one caller at a time; several can live side by side.
 package rulebook

@@ -40,7 +40,12 @@ type loader struct {
 	cat    *catalogue.Catalogue
 	files  map[string]*file // by path
 	used   map[string]bool
+	probes *probes // when the trees are to be instrumented
 	faults []error
+}
+
+func newLoader(fsys fs.FS, cat *catalogue.Catalogue) *loader {
+	return &loader{fsys: fsys, cat: cat, files: map[string]*file{}, used: map[string]bool{}}
 }
 
 func (l *loader) fault(format string, args ...any) {
@@ -50,7 +55,10 @@ func (l *loader) fault(format string, args ...any) {
 // Load reads a rule set, checks it whole and makes it ready to decide. The error
 // joins every fault found, each with its place.
 func Load(fsys fs.FS, cat *catalogue.Catalogue, s Settings, limits Limits) (*Rulebook, error) {
-	l := &loader{fsys: fsys, cat: cat, files: map[string]*file{}, used: map[string]bool{}}
+	return newLoader(fsys, cat).load(s, limits, nil)
+}
+
+func (l *loader) load(s Settings, limits Limits, rec *recorder) (*Rulebook, error) {
 	if s.AbsentOptional == "" {
 		s.AbsentOptional = Keep
 	}
@@ -58,7 +66,7 @@ func Load(fsys fs.FS, cat *catalogue.Catalogue, s Settings, limits Limits) (*Rul
 		l.fault("rules: absent-optional is %q, expected %s or %s", s.AbsentOptional, Keep, Clear)
 	}
 	l.read()
-	b := &Rulebook{cat: cat, settings: s, limits: limits.orDefault(), shapes: newShapes(cat), files: l.files, byKind: map[string]*entry{}}
+	b := &Rulebook{cat: l.cat, settings: s, limits: limits.orDefault(), shapes: newShapes(l.cat), files: l.files, byKind: map[string]*entry{}, rec: rec}
 	if len(l.faults) == 0 {
 		l.bind(b)
 	}
@@ -132,7 +140,14 @@ func (l *loader) compile(name string) {
 		l.fault("%s", syntaxError(name, err))
 		return
 	}
-	chunk, requires, faults := rewrite(name, chunk, allowedNames())
+	names := allowedNames()
+	if l.probes != nil {
+		chunk = instrument(name, string(source), chunk, l.probes)
+		for _, op := range traceOperators {
+			names[op] = true
+		}
+	}
+	chunk, requires, faults := rewrite(name, chunk, names)
 	l.faults = append(l.faults, faults...)
 	proto, err := lua.Compile(chunk, name)
 	if err != nil {

@@ -312,6 +312,9 @@ func compareKeys(a, b lua.LValue) int {
 
 func (m *machine) sorted(l *lua.LState, t *lua.LTable) *order {
 	m.force(t)
+	if m.rec != nil {
+		m.rec.walked(t)
+	}
 	o := &order{table: t}
 	t.ForEach(func(k, _ lua.LValue) { o.keys = append(o.keys, k) })
 	m.meter.charge(l, len(o.keys)+m.deleted[t])

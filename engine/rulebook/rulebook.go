@@ -38,6 +38,8 @@ type Rulebook struct {
 	byKind   map[string]*entry
 	machine  *player // nil after an error: the next call starts a new one
 	spent    int64   // instructions of the last call
+	rec      *recorder
+	tracer   *tracer // when it was loaded to be traced
 }
 
 // entry is a script in its place.
@@ -86,6 +88,15 @@ func (b *Rulebook) Instructions() int64 { return b.spent }
 // Decide asks the script of the message's kind. An error is a fault of the rule:
 // its text says where, is safe to store, and is the same for the same input.
 func (b *Rulebook) Decide(msg *message.Message, view decision.View) (decision.Decision, error) {
+	d, err := b.decide(msg, view)
+	if b.tracer != nil {
+		b.tracer.follow(msg, view, d, err, b.spent)
+	}
+	return d, err
+}
+
+func (b *Rulebook) decide(msg *message.Message, view decision.View) (decision.Decision, error) {
+	b.spent = 0
 	e, ok := b.byKind[msg.Kind]
 	if !ok {
 		return decision.Decision{}, fmt.Errorf("rules: no script handles %s", message.SafeText(msg.Kind, 40))
@@ -122,7 +133,7 @@ type player struct {
 
 // start makes a machine with the script of an entry ready to run.
 func (b *Rulebook) start(e *entry) (*player, error) {
-	m := &player{machine: newMachine(b.limits), book: b, decides: map[string]*lua.LFunction{}}
+	m := &player{machine: newMachine(b.limits, b.rec), book: b, decides: map[string]*lua.LFunction{}}
 	m.modules[flightModule] = m.flightTags(b.cat)
 	if e != nil {
 		if _, err := m.script(e); err != nil {
@@ -223,6 +234,9 @@ func (m *player) needs(f *file, way []string) error {
 // run runs the chunk of a file and returns its one value.
 func (m *player) run(f *file) (lua.LValue, error) {
 	m.meter.reset(m.book.limits, loadRecords)
+	if m.rec != nil {
+		defer m.rec.loading(f.name)()
+	}
 	return m.call(m.state.NewFunctionFromProto(f.proto))
 }
 
@@ -263,7 +277,11 @@ func (m *player) decide(e *entry, msg *message.Message, view decision.View) (_ d
 	}
 	m.meter.reset(m.book.limits, len(msg.Records))
 	g := giver{m.machine, m.book.shapes}
-	v, err := m.call(fn, g.view(view, m.book.settings, e.Reads), g.message(msg))
+	seen, said := g.view(view, m.book.settings, e.Reads), g.message(msg)
+	if m.rec != nil {
+		m.rec.given(seen, said)
+	}
+	v, err := m.call(fn, seen, said)
 	if err != nil {
 		return decision.Decision{}, err
 	}

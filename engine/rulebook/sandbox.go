@@ -24,6 +24,8 @@ type machine struct {
 	modules map[string]lua.LValue // loaded libraries by name
 
 	ipairsStep, pairsStep *lua.LFunction
+
+	rec *recorder // nil but in a traced rule set
 }
 
 // given is what a frozen table was made from: a list of a flight, or a record
@@ -41,8 +43,9 @@ type source interface {
 }
 
 // newMachine is the one constructor of the sandbox. Whatever a script can name is
-// listed here: there is no list of what is forbidden.
-func newMachine(limits Limits) *machine {
+// listed here: there is no list of what is forbidden. With a recorder it has the operations
+// of instrumented trees as well, which no source can spell.
+func newMachine(limits Limits, rec *recorder) *machine {
 	m := &machine{
 		state: lua.NewState(lua.Options{
 			SkipOpenLibs:  true,
@@ -71,6 +74,12 @@ func newMachine(limits Limits) *machine {
 	}
 	for name, fn := range m.operators() {
 		globals.RawSetString(name, m.state.NewFunction(fn))
+	}
+	if rec != nil {
+		rec.machine, m.rec = m, rec
+		for name, fn := range rec.operators() {
+			globals.RawSetString(name, m.state.NewFunction(fn))
+		}
 	}
 	globals.RawSetString("CLEAR", m.clear)
 

@@ -91,6 +91,7 @@ func sessionSettings(c Config) map[string]string {
 		"enable_seqscan":                      "off",
 		"enable_hashjoin":                     "off",
 		"enable_mergejoin":                    "off",
+		"enable_bitmapscan":                   "off",
 		"jit":                                 "off",
 	}
 }

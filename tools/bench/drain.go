@@ -70,21 +70,21 @@ func drain(ctx context.Context, o options) (int, error) {
 		"MSGX_KAFKA_MSG_TOPIC=" + name + ".msg", "MSGX_KAFKA_SCHD_TOPIC=" + name + ".schd",
 		"MSGX_PIPELINE_MAX_COMMIT_DELAY=1s", "MSGX_PIPELINE_CUTOVER_WATERMARK=zero", "MSGX_HTTP_LISTEN=127.0.0.1:0",
 	}
-	if err := makeTopics(ctx, settings); err != nil {
+	c, err := config.Load(config.Sources{Env: settings})
+	if err != nil {
 		return 0, err
 	}
-	total, err := fill(ctx, o, place, settings)
+	if err := makeTopics(ctx, c); err != nil {
+		return 0, err
+	}
+	total, err := fill(ctx, o, place, c)
 	if err != nil {
 		return 0, err
 	}
 	return workOff(ctx, url, settings, total)
 }
 
-func makeTopics(ctx context.Context, settings []string) error {
-	c, err := config.Load(config.Sources{Env: settings})
-	if err != nil {
-		return err
-	}
+func makeTopics(ctx context.Context, c *config.Config) error {
 	admin, err := kafka.NewAdmin(daemon.KafkaConfig(c))
 	if err != nil {
 		return err
@@ -94,19 +94,15 @@ func makeTopics(ctx context.Context, settings []string) error {
 }
 
 // fill puts whole days into the mailbox until there are enough messages.
-func fill(ctx context.Context, o options, place *scratch.Place, settings []string) (total int, err error) {
-	c, err := config.Load(config.Sources{Env: settings})
-	if err != nil {
-		return 0, err
-	}
+func fill(ctx context.Context, o options, place *scratch.Place, c *config.Config) (total int, err error) {
 	begun := time.Now()
 	for date := time.Now(); total < o.drain; date = date.AddDate(0, 0, 1) {
-		messages, err := day(o, c, date, operationsADay)
+		messages, err := day(c, date, operationsADay)
 		if err != nil {
 			return 0, err
 		}
 		messages = messages[:min(len(messages), o.drain-total)]
-		if _, err := feed.Insert(ctx, place.Mailbox, messages, feed.Inserting{Writers: 4}); err != nil {
+		if _, err := feed.Insert(ctx, place.Mailbox, messages, feed.Inserting{Together: together}); err != nil {
 			return 0, err
 		}
 		total += len(messages)
@@ -132,15 +128,14 @@ func workOff(ctx context.Context, url string, settings []string, total int) (pea
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	decided, errLook := awaitDrained(ctx, url, total, begun, ended)
+	p, errLook := awaitDrained(ctx, url, total, begun, ended)
 	took := time.Since(begun)
 	peak, errPeak := residentPeak(cmd.Process.Pid)
 	errStop := stopProcess(cmd.Process, ended)
 	if err := errors.Join(errLook, errPeak, errStop); err != nil {
 		return 0, fmt.Errorf("drain: %w", err)
 	}
-	fmt.Printf("drain: decided at %.0f messages/s, decided, delivered and marked at %.0f messages/s, peak %d MB resident\n",
-		float64(total)/decided.Seconds(), float64(total)/took.Seconds(), peak)
+	p.print(total, took, peak)
 	return peak, nil
 }
 
@@ -155,39 +150,62 @@ func stopProcess(p *os.Process, ended chan error) error {
 	}
 }
 
-// awaitDrained returns how long it took to decide everything, once all of it is
-// delivered and marked too.
-func awaitDrained(ctx context.Context, url string, total int, begun time.Time, ended chan error) (decided time.Duration, err error) {
+// progress is when a quarter, three quarters and all of the messages had been decided.
+type progress struct {
+	quarter, three, all time.Duration
+}
+
+// at notes how far the head has come.
+func (p *progress) at(decided, total int64, since time.Duration) {
+	mark := func(d *time.Duration, reached bool) {
+		if *d == 0 && reached {
+			*d = since
+		}
+	}
+	mark(&p.quarter, 4*decided >= total)
+	mark(&p.three, 4*decided >= 3*total)
+	mark(&p.all, decided >= total)
+}
+
+// print shows the rate in the first and the last quarter too: history must not slow anything down.
+func (p *progress) print(total int, took time.Duration, peak int) {
+	rate := func(d time.Duration, n float64) float64 { return n * float64(total) / d.Seconds() }
+	fmt.Printf("drain: decided at %.0f messages/s (first quarter %.0f, last quarter %.0f), decided, delivered and marked at %.0f messages/s\n",
+		rate(p.all, 1), rate(p.quarter, 0.25), rate(p.all-p.three, 0.25), rate(took, 1))
+	fmt.Printf("drain: at most %d MB resident\n", peak)
+}
+
+// awaitDrained waits until everything is decided, delivered and marked.
+func awaitDrained(ctx context.Context, url string, total int, begun time.Time, ended chan error) (p progress, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		return 0, err
+		return p, err
 	}
 	defer conn.Close(ctx) //nolint:errcheck // only reads
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return p, ctx.Err()
 		case err := <-ended:
 			ended <- err
-			return 0, fmt.Errorf("the daemon ended: %w", err)
+			return p, fmt.Errorf("the daemon ended: %w", err)
 		case <-tick.C:
 		}
-		var watermark, unfinished, owed, unsent int64
+		// Messages end in order, so that the head, or without one the watermark, tells how many have ended.
+		var decided int64
+		var owed bool
 		err := conn.QueryRow(ctx, `
-SELECT coalesce((SELECT watermark FROM inbox_cursor), 0),
-       (SELECT count(*) FROM proc_state WHERE state IN ('PENDING', 'FAILED')),
-       (SELECT count(*) FROM proc_state WHERE state IN ('SUCCEEDED', 'SKIPPED', 'DEAD') AND backfill_at IS NULL AND backfill_abandoned_at IS NULL AND owes_mark),
-       (SELECT count(*) FROM msg_event WHERE state = 'PENDING')`).Scan(&watermark, &unfinished, &owed, &unsent)
+SELECT coalesce((SELECT min(msg_id) - 1 FROM proc_state WHERE state IN ('PENDING', 'FAILED')), (SELECT watermark FROM inbox_cursor), 0),
+       EXISTS (SELECT FROM proc_state WHERE state IN ('SUCCEEDED', 'SKIPPED', 'DEAD') AND backfill_at IS NULL AND backfill_abandoned_at IS NULL AND owes_mark)
+       OR EXISTS (SELECT FROM msg_event WHERE state = 'PENDING')`).Scan(&decided, &owed)
 		if err != nil {
-			return 0, err
+			return p, err
 		}
-		if decided == 0 && watermark >= int64(total) && unfinished == 0 {
-			decided = time.Since(begun)
-		}
-		if decided > 0 && owed == 0 && unsent == 0 {
-			return decided, nil
+		p.at(decided, int64(total), time.Since(begun))
+		if p.all > 0 && !owed {
+			return p, nil
 		}
 	}
 }

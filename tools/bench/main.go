@@ -29,12 +29,15 @@ func main() {
 	o := options{
 		postgres: os.Getenv("MSGX_STACK_POSTGRES"), mariadb: os.Getenv("MSGX_STACK_MARIADB"), kafka: os.Getenv("MSGX_STACK_KAFKA"),
 	}
-	flag.IntVar(&o.messages, "messages", 6000, "messages of a measured round")
-	flag.IntVar(&o.rounds, "rounds", 3, "rounds; medians are compared")
+	flag.IntVar(&o.messages, "messages", 3000, "messages of a measured round")
+	flag.IntVar(&o.rounds, "rounds", 4, "rounds; the median counts")
 	flag.IntVar(&o.drain, "drain", 100000, "messages of the drain whose memory is measured; 0 leaves it out")
 	flag.Float64Var(&o.minRatio, "min-ratio", 0.6, "fail below this ratio to the floor")
 	flag.IntVar(&o.maxRSS, "max-rss", 200, "fail above this many MB resident")
 	flag.Parse()
+	if o.messages <= 0 || o.rounds <= 0 || o.drain < 0 {
+		os.Exit(report(fmt.Errorf("found --messages %d --rounds %d --drain %d, expected at least 1, 1 and 0", o.messages, o.rounds, o.drain)))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := report(run(ctx, o))
 	stop()

@@ -34,6 +34,15 @@ type recorder struct {
 
 func newRecorder() *recorder { return &recorder{open: map[*pgx.Conn]*unit{}} }
 
+// take gives away what was recorded since the last time, and the settings of the sessions.
+func (r *recorder) take() ([]unit, map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	units := r.units
+	r.units = nil
+	return units, r.settings
+}
+
 // claims tells the batch that opens a business transaction.
 func claims(b []statement) bool {
 	return len(b) > 1 && b[0].sql == "BEGIN" && strings.Contains(b[1].sql, "FOR UPDATE OF p") && strings.Contains(b[1].sql, "pipeline_lock")

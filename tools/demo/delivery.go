@@ -12,7 +12,10 @@ import (
 	"msgx/cmd/msgx/config"
 )
 
-const readBound = 60 * time.Second
+const (
+	readBound = 60 * time.Second
+	longQuiet = 12 // polls of half a second
+)
 
 // version is a flight at a version.
 type version struct {
@@ -80,8 +83,8 @@ func (a *accountant) read(ctx context.Context, topic string, least int64) ([]*kg
 	var records []*kgo.Record
 	quiet := 0
 	// A record may only show after its acknowledgement, so the end is when the
-	// least is there and a while brings nothing more.
-	for int64(len(records)) < least || quiet < 2 {
+	// least is there and a while brings nothing more, or when a long while brings nothing.
+	for quiet < 2 || int64(len(records)) < least && quiet < longQuiet {
 		poll, stop := context.WithTimeout(ctx, 500*time.Millisecond)
 		fetched := client.PollFetches(poll)
 		stop()

@@ -21,9 +21,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A small day ends with everything accounted for, on Apache Kafka and on the
 // broker in this process.
 func TestASmallDayIsAccountedFor(t *testing.T) {
+	t.Parallel()
 	stack := stacktest.Stack(t)
 	for name, brokers := range map[string][]string{"Apache Kafka": stack.Kafka, "in this process": nil} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), patienceOfTest)
 			defer cancel()
 			var out bytes.Buffer

@@ -3,9 +3,12 @@ package demo
 import (
 	"context"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
+	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"msgx/cmd/msgx/config"
@@ -27,7 +30,7 @@ type place struct {
 }
 
 func prepare(ctx context.Context, o Options) (*place, error) {
-	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixMilli())}
+	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixMicro())}
 	var err error
 	if p.Place, err = scratch.New(ctx, o.Postgres, o.MariaDB, p.name); err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
@@ -101,5 +104,28 @@ func (p *place) cleanUp() {
 	p.Remove()
 	if p.cluster != nil {
 		p.cluster.Close()
+	} else if len(p.brokers) > 0 {
+		p.removeTopics()
 	}
+}
+
+// removeTopics takes our topics out of somebody's broker again, if it still answers.
+func (p *place) removeTopics() {
+	ctx, cancel := context.WithTimeout(context.Background(), readBound)
+	defer cancel()
+	conn, err := kafkago.DialContext(ctx, "tcp", p.brokers[0])
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	at, err := conn.Controller()
+	if err != nil {
+		return
+	}
+	controller, err := kafkago.DialContext(ctx, "tcp", net.JoinHostPort(at.Host, strconv.Itoa(at.Port)))
+	if err != nil {
+		return
+	}
+	_ = controller.DeleteTopics(p.name+".msg", p.name+".schd")
+	_ = controller.Close()
 }

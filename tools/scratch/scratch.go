@@ -66,6 +66,11 @@ func (p *Place) Database(ctx context.Context, name, template string) (string, er
 		return "", fmt.Errorf("PostgreSQL: create database %s: %w", name, err)
 	}
 	p.made = append(p.made, name)
+	return p.URL(name)
+}
+
+// URL leads to a PostgreSQL database of the given name.
+func (p *Place) URL(name string) (string, error) {
 	u, err := url.Parse(p.postgres)
 	if err != nil {
 		return "", fmt.Errorf("PostgreSQL: %w", err)

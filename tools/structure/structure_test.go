@@ -71,6 +71,7 @@ func TestImportsFollowTheRules(t *testing.T) {
 	allowedExtra := map[string]map[string]bool{
 		"msgx/engine/store":        {"msgx/migrations": true},
 		"msgx/engine/outbox/kafka": {"msgx/engine/outbox": true},
+		"msgx/engine/rulebook":     {"msgx/engine/rulebook/syntax": true},
 	}
 	for _, p := range list(t) {
 		name := strings.TrimPrefix(p.ImportPath, "msgx/engine/")

@@ -18,9 +18,11 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"msgx/cmd/msgx/config"
+	"msgx/cmd/msgx/core"
 	"msgx/cmd/msgx/daemon"
 	"msgx/engine/store"
 	"msgx/tools/stack/stacktest"
@@ -29,7 +31,8 @@ import (
 const (
 	// childVariable makes the test binary a daemon, for tests that kill one.
 	childVariable = "MSGX_STACK_TEST_CHILD"
-	patience      = 40 * time.Second
+	patience      = 30 * time.Second // without anything happening
+	longest       = 3 * time.Minute
 	lookEvery     = 20 * time.Millisecond
 )
 
@@ -65,9 +68,25 @@ type place struct {
 	t       *testing.T
 	set     []string // parameters, key=value
 	pgURL   string
+	pg      *pgxpool.Pool
 	mailbox *sql.DB
-	last    int64 // highest id in the mailbox
+	bytes   bool // the mailbox holds bytes instead of characters
+	sent    []sent
+	// crashed tells that an instance was killed or a broker failed: an event may
+	// have been delivered twice, which readers tell by its version.
+	crashed bool
+	faults  []string // what the last account found
 }
+
+// sent is a message that was put into the mailbox.
+type sent struct {
+	id   int64
+	body *string
+	gone bool // its row was removed again
+}
+
+// receivedAt is what the mailbox's owner writes into every row.
+const receivedAt = "2026-03-01 08:00:00"
 
 // newPlace makes everything on the shared servers.
 func newPlace(t *testing.T, set ...string) *place {
@@ -85,7 +104,12 @@ func placeOn(t *testing.T, pgURL, dsn, broker, msgTopic, schdTopic string, set .
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	p := &place{t: t, pgURL: pgURL, mailbox: db, set: append([]string{
+	pool, err := pgxpool.New(t.Context(), pgURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	p := &place{t: t, pgURL: pgURL, pg: pool, mailbox: db, set: append([]string{
 		"postgres.url=" + pgURL, "mailbox.dsn=" + dsn, "kafka.brokers=" + broker,
 		"kafka.msg-topic=" + msgTopic, "kafka.schd-topic=" + schdTopic, "kafka.request-timeout=2s",
 		"pipeline.max-commit-delay=500ms", "pipeline.cutover-watermark=zero", "pipeline.poll-interval=50ms",
@@ -103,19 +127,62 @@ func (p *place) config() *config.Config {
 	return c
 }
 
+// core is what decides in a daemon of this place.
+func (p *place) core() *core.Core {
+	p.t.Helper()
+	mind, err := core.New(p.config())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return mind
+}
+
 // put writes a message into the mailbox and returns its id.
 func (p *place) put(body string) int64 {
 	p.t.Helper()
-	result, err := p.mailbox.Exec(`INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG, CMINMSGS_DATE_RECEIVED, CMINMSGS_STATUS) VALUES (?, now(), 'VALID')`, body)
+	return p.putAll(&body)[0]
+}
+
+// putAll writes messages in one transaction; nil is a row without a body.
+func (p *place) putAll(bodies ...*string) (ids []int64) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	tx, err := p.mailbox.BeginTx(ctx, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	id, err := result.LastInsertId()
-	if err != nil {
+	defer func() { _ = tx.Rollback() }()
+	for _, body := range bodies {
+		var value any = body
+		if p.bytes && body != nil {
+			value = []byte(*body)
+		}
+		result, err := tx.ExecContext(ctx, `INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG, CMINMSGS_DATE_RECEIVED, CMINMSGS_STATUS) VALUES (?, ?, 'VALID')`, value, receivedAt)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		id, err := result.LastInsertId()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		ids, p.sent = append(ids, id), append(p.sent, sent{id: id, body: body})
+	}
+	if err := tx.Commit(); err != nil {
 		p.t.Fatal(err)
 	}
-	p.last = id
-	return id
+	return ids
+}
+
+// remove takes a row out of the mailbox, as its owner may.
+func (p *place) remove(id int64) {
+	p.t.Helper()
+	if _, err := p.mailbox.Exec("DELETE FROM CMINMSGS WHERE CMINMSGS_ID = ?", id); err != nil {
+		p.t.Fatal(err)
+	}
+	for i := range p.sent {
+		p.sent[i].gone = p.sent[i].gone || p.sent[i].id == id
+	}
 }
 
 // logs keeps what a daemon has logged.
@@ -172,7 +239,12 @@ func (p *place) start(extra ...string) *instance {
 		p.t.Fatal(err)
 	}
 	go func() { i.ended <- d.Run(ctx) }()
-	p.t.Cleanup(func() { i.end() })
+	p.t.Cleanup(func() {
+		i.end()
+		if p.t.Failed() {
+			p.t.Logf("log of the daemon:\n%s", i.logs)
+		}
+	})
 	return i
 }
 
@@ -210,7 +282,12 @@ func (p *place) spawn(extra ...string) *process {
 		p.t.Fatal(err)
 	}
 	go func() { c.ended <- c.cmd.Wait() }()
-	p.t.Cleanup(func() { c.kill() })
+	p.t.Cleanup(func() {
+		c.kill()
+		if p.t.Failed() {
+			p.t.Logf("log of process %d:\n%s", c.cmd.Process.Pid, c.logs)
+		}
+	})
 	return c
 }
 
@@ -223,12 +300,18 @@ func (c *process) kill() {
 	c.ended <- err
 }
 
+// resume lets paused stages run, as an operator does.
+func (p *place) resume(stages ...string) {
+	p.t.Helper()
+	p.list(`UPDATE operator_control SET value = 'running' WHERE control = 'pause' AND subject = ANY($1) RETURNING subject`, stages)
+}
+
 // query reads one value of our own database.
 func (p *place) query(statement string, args ...any) string {
 	p.t.Helper()
 	value, err := p.tryQuery(statement, args...)
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("%s: %v", statement, err)
 	}
 	return value
 }
@@ -236,13 +319,38 @@ func (p *place) query(statement string, args ...any) string {
 func (p *place) tryQuery(statement string, args ...any) (value string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, p.pgURL)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(ctx)
-	err = conn.QueryRow(ctx, "SELECT ("+statement+")::text", args...).Scan(&value)
+	err = p.pg.QueryRow(ctx, "SELECT ("+statement+")::text", args...).Scan(&value)
 	return value, err
+}
+
+// list reads a column of texts.
+func (p *place) list(statement string, args ...any) []string {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rows, err := p.pg.Query(ctx, statement, args...)
+	if err != nil {
+		p.t.Fatalf("%s: %v", statement, err)
+	}
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		p.t.Fatalf("%s: %v", statement, err)
+	}
+	return texts
+}
+
+// each calls fn for each row, scanned into the targets.
+func (p *place) each(statement string, fn func(), targets ...any) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rows, err := p.pg.Query(ctx, statement)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, targets, func() error { fn(); return nil })
+	}
+	if err != nil {
+		p.t.Fatalf("%s: %v", statement, err)
+	}
 }
 
 // await waits until the value is as wanted.
@@ -254,65 +362,41 @@ func (p *place) await(want, statement string, args ...any) {
 	})
 }
 
-// until waits for a condition.
+// until waits for a condition, as long as there is progress: a machine that is
+// busy with other things is slow, not stuck.
 func (p *place) until(what string, ok func() (string, bool)) {
 	p.t.Helper()
-	deadline := time.After(patience)
+	end, stuck := time.After(longest), time.NewTimer(patience)
 	tick := time.NewTicker(lookEvery)
+	defer stuck.Stop()
 	defer tick.Stop()
+	last := ""
 	for {
 		got, done := ok()
 		if done {
 			return
 		}
+		if got != last {
+			last = got
+			stuck.Reset(patience)
+		}
 		select {
-		case <-deadline:
-			p.t.Fatalf("waited %s for %s; last seen: %s", patience, what, got)
+		case <-stuck.C:
+			p.t.Fatalf("nothing has changed for %s while waiting for %s; last seen: %s", patience, what, got)
+		case <-end:
+			p.t.Fatalf("waited %s for %s; last seen: %s", longest, what, got)
 		case <-tick.C:
 		}
 	}
 }
 
-// settled waits until everything in the mailbox is decided, marked and
-// delivered, and then holds the data to every promise that they can show.
+// settled waits until everything that was sent is decided, marked and
+// delivered, and accounts for it.
 func (p *place) settled() {
 	p.t.Helper()
-	p.await("0", fmt.Sprintf(`SELECT (%d - (SELECT count(*) FROM proc_state WHERE state IN ('SUCCEEDED', 'SKIPPED', 'DEAD') AND backfill_at IS NOT NULL))
-		+ (SELECT count(*) FROM msg_event WHERE state = 'PENDING')`, p.rows()))
-	for what, statement := range promises {
-		if got := p.query(statement); got != "0" {
-			p.t.Errorf("%s: %s", what, got)
-		}
+	p.await("0", fmt.Sprintf(`SELECT (%d - (SELECT count(*) FROM proc_state WHERE state IN ('SUCCEEDED', 'SKIPPED', 'DEAD') AND coalesce(backfill_at, backfill_abandoned_at) IS NOT NULL))
+		+ (SELECT count(*) FROM msg_event WHERE state = 'PENDING')`, len(p.sent)))
+	for _, fault := range p.account() {
+		p.t.Error(fault)
 	}
-	var unmarked int
-	if err := p.mailbox.QueryRow(`SELECT count(*) FROM CMINMSGS WHERE CMINMSGS_DATE_PROCESSED IS NULL OR CMINMSGS_STATUS <> 'PROCESSED'`).Scan(&unmarked); err != nil || unmarked != 0 {
-		p.t.Errorf("%d rows of the mailbox are not marked (%v)", unmarked, err)
-	}
-}
-
-func (p *place) rows() (n int) {
-	p.t.Helper()
-	if err := p.mailbox.QueryRow(`SELECT count(*) FROM CMINMSGS`).Scan(&n); err != nil {
-		p.t.Fatal(err)
-	}
-	return n
-}
-
-// promises count what breaks them.
-var promises = map[string]string{
-	"versions without exactly one history row and one event each": `
-SELECT count(*) FROM flight_schd f WHERE
-   f.state_version <> (SELECT count(*) FROM flight_change c WHERE c.flid = f.flid)
-   OR f.state_version <> (SELECT count(*) FROM msg_event e WHERE e.flid = f.flid AND e.target = 'KAFKA:msg')
-   OR f.state_version <> (SELECT max(state_version) FROM flight_change c WHERE c.flid = f.flid)
-   OR f.state_version <> (SELECT e.state_version FROM msg_event e WHERE e.flid = f.flid AND e.target = 'KAFKA:schd')`,
-	"gaps in the order of decisions": `
-SELECT coalesce(max(decision_no), 0) - count(decision_no) FROM proc_state`,
-	"decisions out of the order of ids": `
-SELECT count(*) FROM (SELECT msg_id, lag(msg_id) OVER (ORDER BY decision_no) AS before FROM proc_state WHERE decision_no IS NOT NULL) d WHERE before > msg_id`,
-	"ids that are neither enqueued nor a hole": `
-SELECT count(*) FROM generate_series(1, (SELECT watermark FROM inbox_cursor)) AS id
-WHERE NOT EXISTS (SELECT FROM proc_state p WHERE p.msg_id = id)
-  AND NOT EXISTS (SELECT FROM inbox_hole h WHERE h.outcome = 'aged' AND id BETWEEN h.first_id AND h.last_id)`,
-	"events that are dead": `SELECT count(*) FROM msg_event WHERE state = 'DEAD'`,
 }

@@ -42,6 +42,9 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	d.metrics.leading.now.Store(registry)
 	defer d.metrics.leading.now.Store(nil)
 	if err := d.enter(ctx, writer); err != nil {
+		if ctx.Err() != nil {
+			return nil // a stop that comes this early breaks nothing off
+		}
 		return err
 	}
 	stages, err := d.stages(writer, registry)
@@ -103,7 +106,7 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry) (ma
 		return nil, err
 	}
 	decide := d.newPump(writer, registry, marks.Poke, msg.Poke)
-	read, err := d.newInbox(writer, registry)
+	read, err := d.newInbox(writer, registry, decide.Poke)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +130,13 @@ func (d *Daemon) newPump(writer *store.Writer, registry *prometheus.Registry, wa
 	})
 }
 
-func (d *Daemon) newInbox(writer *store.Writer, registry *prometheus.Registry) (*inbox.Inbox, error) {
+func (d *Daemon) newInbox(writer *store.Writer, registry *prometheus.Registry, wakePump func()) (*inbox.Inbox, error) {
 	p := d.config.Pipeline
 	return inbox.New(inbox.Needs{
 		Mailbox: d.servers.mailbox.Load(), Store: d.store, Writer: writer, Clock: d.clock, Log: d.log, Registry: registry,
 	}, inbox.Options{
 		PollInterval: p.PollInterval, ClaimBatch: p.ClaimBatch, MaxCommitDelay: p.MaxCommitDelay,
-		IDStride: p.IDStride, Cutover: p.CutoverWatermark, LateWindow: p.LateWindow,
+		IDStride: p.IDStride, Cutover: p.CutoverWatermark, LateWindow: p.LateWindow, WakePump: wakePump,
 	})
 }
 

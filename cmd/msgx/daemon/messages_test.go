@@ -3,14 +3,15 @@ package daemon_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 )
 
-var sequence int
+var sequence atomic.Int64
 
 // envelope makes a message with a sequence number of its own.
 func envelope(typ, subtype, payload string) string {
-	sequence++
-	return numbered(sequence, typ, subtype, payload)
+
+	return numbered(int(sequence.Add(1)), typ, subtype, payload)
 }
 
 func numbered(seqn int, typ, subtype, payload string) string {
@@ -30,4 +31,8 @@ func schedule(first, last int) string {
 
 func stand(flid int, value string) string {
 	return envelope("FLOP", "STND", fmt.Sprintf("<FLOP><FLID>%d</FLID><STND>%s</STND></FLOP>", flid, value))
+}
+
+func remark(flid int, value string) string {
+	return envelope("FLOP", "REMC", fmt.Sprintf("<FLOP><FLID>%d</FLID><REMC>%s</REMC></FLOP>", flid, value))
 }
