@@ -13,6 +13,7 @@ import (
 
 // A day of which something is missing ends with 1 and says what it is.
 func TestADayWithSomethingMissing(t *testing.T) {
+	t.Parallel()
 	thief := &thief{t: t, stack: stacktest.Stack(t)}
 	var errs strings.Builder
 	code := execute(t.Context(), []string{
