@@ -116,6 +116,9 @@ func printFlight(cmd *cobra.Command, g *globals, db *opened, s *flight.State, ch
 			fmt.Fprintf(&b, "    %-13s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
 		}
 	}
+	if n := len(changes); n > 0 && changes[n-1].Version > 1 {
+		fmt.Fprintf(&b, "and %s before that: --history %d\n", times(int(changes[n-1].Version-1), "version"), s.Version)
+	}
 	_, err = fmt.Fprint(cmd.OutOrStdout(), b.String())
 	return err
 }

@@ -21,6 +21,7 @@ type served struct {
 	t       *testing.T
 	set     map[string]string
 	mailbox *sql.DB
+	log     *safeBuffer // of the daemon that was begun last
 }
 
 func newServed(t *testing.T) *served {
@@ -71,6 +72,16 @@ func (s *served) run(line string, changed ...string) result {
 	return s.msgx(context.Background(), &safeBuffer{}, strings.Fields(line), changed...)
 }
 
+func (s *served) put(bodies ...string) {
+	s.t.Helper()
+	for _, body := range bodies {
+		if _, err := s.mailbox.Exec(`INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG, CMINMSGS_DATE_RECEIVED, CMINMSGS_STATUS)
+			VALUES (?, '2026-03-01 08:00:00', 'VALID')`, body); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 func (s *served) want(r result, code int, texts ...string) {
 	s.t.Helper()
 	if r.code != code {
@@ -101,33 +112,50 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// serve runs the daemon until the text is in what the command prints.
-func (s *served) serve(line, until string) {
-	s.t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
+// begin runs the daemon, which leads when begin returns, until stop is called.
+func (s *served) begin(changed ...string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	log, ended := &safeBuffer{}, make(chan result, 1)
-	go func() { ended <- s.msgx(ctx, log, []string{"serve"}) }()
-	deadline, tick := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
-	defer tick.Stop()
-	for got := ""; !strings.Contains(got, until); {
+	go func() { ended <- s.msgx(ctx, log, []string{"serve"}, changed...) }()
+	s.log = log
+	s.wait("the log", log.String, "msg=leading")
+	return func() {
+		s.t.Helper()
+		cancel()
 		select {
-		case <-deadline:
-			s.t.Errorf("after a minute `msgx %s` says\n%s\nwant %q in it; the daemon's log:\n%s", line, got, until, log)
-			until = ""
 		case r := <-ended:
-			stop()
-			s.t.Fatalf("serve ended with %d: %s", r.code, r.err)
-		case <-tick.C:
-			got = s.run(line).out
+			s.want(r, 0, "msg=leading", `msg="lease released"`, "msg=stopped")
+		case <-time.After(time.Minute):
+			s.t.Fatal("serve did not end within a minute of being asked to")
 		}
 	}
-	stop()
-	select {
-	case r := <-ended:
-		s.want(r, 0, "msg=leading", `msg="lease released"`, "msg=stopped")
-	case <-time.After(time.Minute):
-		s.t.Fatal("serve did not end within a minute of being asked to")
+}
+
+// until waits until the text is in what a command prints.
+func (s *served) until(line, text string) {
+	s.t.Helper()
+	s.wait("`msgx "+line+"`", func() string { return s.run(line).out }, text)
+}
+
+func (s *served) wait(who string, says func() string, text string) {
+	s.t.Helper()
+	deadline, tick := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
+	for got := says(); !strings.Contains(got, text); got = says() {
+		select {
+		case <-deadline:
+			s.t.Fatalf("after a minute %s says\n%s\nwant %q in it; the daemon's log:\n%s", who, got, text, s.log)
+		case <-tick.C:
+		}
 	}
+}
+
+// serve runs the daemon until the text is in what a command prints.
+func (s *served) serve(line, text string) {
+	s.t.Helper()
+	stop := s.begin()
+	s.until(line, text)
+	stop()
 }
 
 // From an empty database to a served message: check says that all is well, the
@@ -141,11 +169,7 @@ func TestServingAndLookingAtIt(t *testing.T) {
 
 	late := strings.NewReplacer("SCHD", "FLOP", "ADFT", "REMC", "<RECS>1</RECS><FLTR>", "", "</FLTR>", "",
 		"<FLNO>CA1</FLNO><SODT>01MAR260930</SODT>", "", "天气原因", "流量控制").Replace(remark)
-	for _, body := range []string{remark, late, "junk"} {
-		if _, err := s.mailbox.Exec(`INSERT INTO CMINMSGS (CMINMSGS_CLOB_MSG, CMINMSGS_STATUS) VALUES (?, 'VALID')`, body); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.put(remark, late, "junk")
 	s.serve("message show 2", "delivered  2 of 2 events")
 	s.serve("message show 3", "marked     20") // and again, from where it was
 	s.want(s.run("check"), 0, "ok    watermark      3")

@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -112,6 +113,6 @@ func (p *Pump) report(s decision.Settlement) {
 	if o.State == message.Failed {
 		attrs = append(attrs, slog.Time("next_at", s.NextAt))
 	}
-	attrs = append(attrs, slog.String("ruleset", s.Ruleset))
+	attrs = append(attrs, slog.String("ruleset", fmt.Sprintf("%.12s", s.Ruleset))) // as everything that people read shows it
 	p.Log.LogAttrs(context.Background(), l, "message "+string(o.State), attrs...)
 }

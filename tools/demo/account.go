@@ -129,12 +129,15 @@ WHERE NOT EXISTS (SELECT FROM proc_state p WHERE p.msg_id = id)
 
 // marks checks the mailbox itself.
 func (a *accountant) marks(ctx context.Context) error {
-	var unmarked, marked int64
+	var unmarked, marked int
 	err := a.place.Mailbox.QueryRowContext(ctx, `SELECT count(*) - count(CMINMSGS_DATE_PROCESSED), count(CMINMSGS_DATE_PROCESSED) FROM CMINMSGS`).Scan(&unmarked, &marked)
 	if err != nil {
 		return err
 	}
 	var faults []string
+	if sent := len(a.report.messages); unmarked+marked != sent {
+		faults = append(faults, fmt.Sprintf("the mailbox has %d rows, %d were sent", unmarked+marked, sent))
+	}
 	if unmarked > 0 {
 		faults = append(faults, fmt.Sprintf("%d rows of the mailbox have no processed mark", unmarked))
 	}

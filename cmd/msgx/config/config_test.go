@@ -77,7 +77,10 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 		"bare number":         {set: []string{"lease.duration=10"}, want: []string{`"10" is not a duration`}},
 		"negative":            {set: []string{"pipeline.late-window=-1s"}, want: []string{"expected 0s or more"}},
 		"small":               {set: []string{"pipeline.claim-batch=0"}, want: []string{"msgx.pipeline.claim-batch is 0, expected at least 1"}},
-		"not a number":        {set: []string{"pipeline.claim-batch=many"}, want: []string{"claim-batch"}},
+		"not a number":        {set: []string{"pipeline.claim-batch=many"}, want: []string{`configuration: msgx.pipeline.claim-batch: found "many", expected a whole number`}},
+		"not yes or no":       {set: []string{"pipeline.autostart=maybe"}, want: []string{`configuration: msgx.pipeline.autostart: found "maybe", expected true or false`}},
+		"not durations":       {set: []string{"pipeline.backoff=1s 2s"}, want: []string{`configuration: msgx.pipeline.backoff[0]: "1s 2s" is not a duration`}},
+		"two that do not fit": {set: []string{"pipeline.claim-batch=x", "pipeline.r=y"}, want: []string{"msgx.pipeline.claim-batch: found", "msgx.pipeline.r: "}},
 		"two at once":         {set: []string{"pipeline.claim-batch=0", "log.level=loud"}, want: []string{"claim-batch", "log.level"}},
 	} {
 		t.Run(name, func(t *testing.T) {

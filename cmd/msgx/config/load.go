@@ -136,12 +136,56 @@ func decode(k *koanf.Koanf) (*Config, error) {
 		Result:           &c,
 		TagName:          "koanf",
 		WeaklyTypedInput: true,
-		DecodeHook:       mapstructure.ComposeDecodeHookFunc(durationHook, listHook),
+		DecodeHook:       mapstructure.ComposeDecodeHookFunc(durationHook, listHook, numberHook),
 	}})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(unfit(err)...)
 	}
 	return &c, nil
+}
+
+// unfit finds in what the decoder says each value that does not fit its
+// parameter, and says it as the other faults are said: key, found, expected.
+func unfit(err error) []error {
+	switch e := err.(type) { //nolint:errorlint // a walk through the tree of errors looks at each by itself
+	case interface{ Unwrap() []error }:
+		var faults []error
+		for _, below := range e.Unwrap() {
+			faults = append(faults, unfit(below)...)
+		}
+		return faults
+	case *mapstructure.DecodeError:
+		return []error{fmt.Errorf("%s%s: %w", prefix, e.Name(), e.Unwrap())}
+	}
+	if below := errors.Unwrap(err); below != nil {
+		return unfit(below)
+	}
+	return []error{err}
+}
+
+// numberHook says of a text that is no number or no yes-or-no what it is, which
+// the decoder's own words do not.
+func numberHook(from, to reflect.Type, data any) (any, error) {
+	if from.Kind() != reflect.String || to == reflect.TypeFor[time.Duration]() {
+		return data, nil
+	}
+	text := strings.TrimSpace(data.(string))
+	switch to.Kind() {
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("found %q, expected a whole number", text)
+		}
+		return n, nil
+	case reflect.Bool:
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, fmt.Errorf("found %q, expected true or false", text)
+		}
+		return yes, nil
+	default:
+		return data, nil
+	}
 }
 
 var days = regexp.MustCompile(`^(\d+)d$`)

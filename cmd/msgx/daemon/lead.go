@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -52,10 +51,10 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for name, run := range stages {
+	for _, run := range stages {
 		group.Go(func() error {
 			if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-				return fmt.Errorf("%s: %w", name, err)
+				return err // which says what it is of
 			}
 			return nil
 		})

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"msgx/engine/api"
@@ -51,7 +50,7 @@ func (d *Daemon) await(ctx context.Context, name string, try func(context.Contex
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !errors.Is(err, fault.ErrUnavailable):
-			return fmt.Errorf("%s: %w", name, err)
+			return err // which says what it is of
 		}
 		if err := clock.Sleep(ctx, d.clock, server.Failed(err)); err != nil {
 			return err
