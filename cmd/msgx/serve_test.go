@@ -109,11 +109,13 @@ func (s *served) serve(line, until string) {
 	go func() { ended <- s.msgx(ctx, log, []string{"serve"}) }()
 	deadline, tick := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
-	for got := ""; !strings.Contains(got, until); {
+	for got := ""; !strings.Contains(got, until) || !strings.Contains(log.String(), "msg=leading"); {
 		select {
 		case <-deadline:
 			s.t.Errorf("after a minute `msgx %s` says\n%s\nwant %q in it; the daemon's log:\n%s", line, got, until, log)
-			until = ""
+			stop()
+			<-ended
+			return
 		case r := <-ended:
 			stop()
 			s.t.Fatalf("serve ended with %d: %s", r.code, r.err)
