@@ -40,10 +40,11 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	registry := prometheus.NewRegistry()
 	d.metrics.leading.now.Store(registry)
 	defer d.metrics.leading.now.Store(nil)
-	if err := d.enter(ctx, writer); err != nil {
-		if ctx.Err() != nil {
-			return nil // a stop that comes this early breaks nothing off
-		}
+	err := d.await(ctx, "postgres", func(ctx context.Context) error { return d.enter(ctx, writer) })
+	if errors.Is(err, context.Canceled) {
+		return nil // asked to stop, or the lease was lost, before the first message
+	}
+	if err != nil {
 		return err
 	}
 	stages, err := d.stages(writer, registry)
@@ -64,7 +65,7 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 
 // enter does what comes before the first message: the settings that data
 // depend on are held to, the live rule set is put on record, and a start without autostart
-// pauses everything.
+// pauses everything. It may be done again.
 func (d *Daemon) enter(ctx context.Context, writer *store.Writer) error {
 	if err := d.keepFacts(ctx, writer); err != nil {
 		return err

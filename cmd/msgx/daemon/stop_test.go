@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -77,4 +78,47 @@ func TestKilledInTheMiddleOfABacklog(t *testing.T) {
 	}
 	p.start()
 	p.settled()
+}
+
+// A stop right after the lease was won, before anything is read, is a stop like any other.
+func TestStoppedWhileBeginningToLead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.put(schedule(1, 1))
+	for range 10 {
+		d := p.start()
+		p.until("it to lead", func() (string, bool) { return d.logs.String(), d.logs.count("msg=leading") > 0 })
+		if err := d.end(); err != nil {
+			t.Fatalf("stopped right after it began to lead: %v\n%s", err, d.logs)
+		}
+	}
+	p.start()
+	p.settled()
+}
+
+// A connection that breaks before the first message is waited for as any other is.
+func TestDatabaseLostWhileBeginningToLead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "lease.duration=15s")
+	p.put(schedule(1, 1))
+	tx, err := p.pg.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), `LOCK TABLE ruleset`); err != nil {
+		t.Fatal(err)
+	}
+	d := p.start()
+	waiting := `FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+	p.await("1", `SELECT count(*) `+waiting)
+	p.query(`SELECT pg_terminate_backend(pid) ` + waiting)
+	p.until("the break to be noticed", func() (string, bool) { return d.logs.String(), d.logs.count("server is away") > 0 })
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.settled()
+	if got := d.logs.count("server is back"); got != 1 {
+		t.Errorf("said %d times that the server is back, want once\n%s", got, d.logs)
+	}
 }

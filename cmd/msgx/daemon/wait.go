@@ -38,7 +38,7 @@ func (d *Daemon) checkDatabase(ctx context.Context) error {
 // waits is the back-off while a server is away at the start.
 var waits = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 
-// await tries until the server is there or ctx ends.
+// await tries until the server is there or ctx ends. What is tried may be done twice.
 func (d *Daemon) await(ctx context.Context, name string, try func(context.Context) error) error {
 	server := outage.Outage{Log: d.log, Stage: "start", Server: name, Waits: waits}
 	for {
@@ -49,7 +49,7 @@ func (d *Daemon) await(ctx context.Context, name string, try func(context.Contex
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, fault.ErrUnavailable):
+		case !errors.Is(err, fault.ErrUnavailable) && !errors.Is(err, fault.ErrCommitInDoubt):
 			return err // which says what it is of
 		}
 		if err := clock.Sleep(ctx, d.clock, server.Failed(err)); err != nil {
