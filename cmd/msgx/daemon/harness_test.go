@@ -109,11 +109,13 @@ func placeOn(t *testing.T, pgURL, dsn, broker, msgTopic, schdTopic string, set .
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
+	// A long lease is patience: the bounds of statements and transactions follow it, and a
+	// machine that tests keep busy is slow. Tests that wait for a lease to run out have a short one.
 	p := &place{t: t, pgURL: pgURL, pg: pool, mailbox: db, set: append([]string{
 		"postgres.url=" + pgURL, "mailbox.dsn=" + dsn, "kafka.brokers=" + broker,
 		"kafka.msg-topic=" + msgTopic, "kafka.schd-topic=" + schdTopic, "kafka.request-timeout=2s",
 		"pipeline.max-commit-delay=500ms", "pipeline.cutover-watermark=zero", "pipeline.poll-interval=50ms",
-		"pipeline.backoff=10ms,10ms,10ms,10ms", "schd.flush-period=100ms", "lease.duration=10s", "http.listen=127.0.0.1:0",
+		"pipeline.backoff=10ms,10ms,10ms,10ms", "schd.flush-period=100ms", "lease.duration=20s", "http.listen=127.0.0.1:0",
 	}, set...)}
 	return p
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+const shortLease = "lease.duration=4s"
+
 const leader = `SELECT holder FROM instance_lease`
 
 // pair are two instances, each in a process of its own.
@@ -23,7 +25,7 @@ func (p *place) pair() map[string]*process {
 // A leader that is stopped in good order hands over at once, not when its lease has run out.
 func TestACleanStopHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, "lease.duration=3s")
+	p := newPlace(t)
 	p.backlog(700)
 	two := p.pair()
 	if got := p.query(leader); got != "first" {
@@ -33,7 +35,7 @@ func TestACleanStopHandsOverAtOnce(t *testing.T) {
 	stopped := time.Now()
 	two["first"].signal(syscall.SIGTERM)
 	p.await("second", leader)
-	if took, lease := time.Since(stopped), p.config().Lease.Duration; took > lease*2/3 {
+	if took, lease := time.Since(stopped), p.config().Lease.Duration; took > lease/3 {
 		t.Errorf("taken over after %s, want at once and not after the lease of %s", took, lease)
 	}
 	p.settled()
@@ -46,7 +48,7 @@ func TestACleanStopHandsOverAtOnce(t *testing.T) {
 // lease and a little more; woken up, it finds itself fenced, writes nothing and stands by.
 func TestASilentLeaderIsReplacedAndFenced(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, "lease.duration=3s")
+	p := newPlace(t, shortLease)
 	p.crashed = true
 	p.backlog(1000)
 	two := p.pair()

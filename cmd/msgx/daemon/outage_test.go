@@ -28,7 +28,7 @@ func newPrivate(t *testing.T, set ...string) *private {
 // stage says once that one has gone and once that it is back, and no attempt is used up.
 func TestServersThatGoAndComeBack(t *testing.T) {
 	t.Parallel()
-	p := newPrivate(t, "lease.duration=15s") // which outlives each outage
+	p := newPrivate(t)
 	p.crashed = true
 	p.backlog(100)
 	p.put(schedule(1, 1))
@@ -68,7 +68,7 @@ func TestServersThatGoAndComeBack(t *testing.T) {
 // cannot be renewed is given up, and when the server goes on, so does everything.
 func TestServersThatHang(t *testing.T) {
 	t.Parallel()
-	p := newPrivate(t, "mailbox.read-timeout=1s", "mailbox.write-timeout=1s")
+	p := newPrivate(t, shortLease, "mailbox.read-timeout=1s", "mailbox.write-timeout=1s")
 	p.crashed = true
 	p.backlog(300)
 	p.put(schedule(1, 1))
@@ -85,7 +85,7 @@ func TestServersThatHang(t *testing.T) {
 		}
 		p.until(name+" to be missed", func() (string, bool) { return d.logs.String(), missed() > before })
 		p.servers[name].Thaw()
-		p.put(stand(1, "AFTER "+name))
+		p.put(remark(1, "after "+name))
 		p.settled()
 	}
 	if err := d.end(); err != nil {

@@ -68,7 +68,7 @@ func TestStoppedInTheMiddleOfABacklog(t *testing.T) {
 // A daemon that is killed again and again loses nothing and does nothing twice.
 func TestKilledInTheMiddleOfABacklog(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newPlace(t, shortLease)
 	p.crashed = true
 	p.backlog(800)
 	for range 3 {
@@ -99,7 +99,7 @@ func TestStoppedWhileBeginningToLead(t *testing.T) {
 // A connection that breaks before the first message is waited for as any other is.
 func TestDatabaseLostWhileBeginningToLead(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, "lease.duration=15s")
+	p := newPlace(t)
 	p.put(schedule(1, 1))
 	tx, err := p.pg.Begin(t.Context())
 	if err != nil {
