@@ -60,12 +60,12 @@ func (w *thief) Write(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer own.Close(ctx) //nolint:errcheck // what is taken away is what counts
+	defer own.Close(ctx)
 	mailbox, err := sql.Open("mysql", strings.Replace(w.stack.MariaDB, "/", "/"+name, 1))
 	if err != nil {
 		return 0, err
 	}
-	defer mailbox.Close() //nolint:errcheck // what is taken away is what counts
+	defer mailbox.Close()
 	_, err = own.Exec(ctx, `DELETE FROM msg_event WHERE event_id = (SELECT min(event_id) FROM msg_event JOIN flight_schd f USING (flid)
 		WHERE f.state_version = 1 AND target = 'KAFKA:msg')`)
 	if err == nil {

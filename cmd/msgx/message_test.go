@@ -108,7 +108,7 @@ func (s *served) retryNow(id int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer own.Close(context.Background()) //nolint:errcheck // the statement is what counts
+	defer own.Close(context.Background())
 	if _, err := own.Exec(s.t.Context(), `UPDATE proc_state SET next_attempt_at = now() WHERE msg_id = $1`, id); err != nil {
 		s.t.Fatal(err)
 	}
