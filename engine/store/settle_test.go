@@ -158,11 +158,12 @@ func TestIdentity(t *testing.T) {
 func TestSettlingAgainOwesNoSecondMark(t *testing.T) {
 	s, w := fresh(t)
 	enqueue(t, w, 1, 3)
-	for id, sql := range map[int64]string{
-		1: "backfill_at = enqueued_at",
-		2: "backfill_abandoned_at = enqueued_at, backfill_abandoned_reason = 'MISSING_ROW'",
-		3: "backfill_attempts = 4",
+	for i, sql := range []string{ // in the order of ids: only the head is settled
+		"backfill_at = enqueued_at",
+		"backfill_abandoned_at = enqueued_at, backfill_abandoned_reason = 'MISSING_ROW'",
+		"backfill_attempts = 4",
 	} {
+		id := int64(i + 1)
 		if _, err := s.pool.Exec(t.Context(), "UPDATE proc_state SET "+sql+" WHERE msg_id = $1", id); err != nil {
 			t.Fatal(err)
 		}
