@@ -25,7 +25,11 @@ type procStat struct {
 }
 
 func readStat(pid int) (procStat, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return readStatFile(fmt.Sprintf("/proc/%d/stat", pid))
+}
+
+func readStatFile(path string) (procStat, error) {
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return procStat{}, err
 	}
@@ -34,15 +38,15 @@ func readStat(pid int) (procStat, error) {
 	_, rest, found := strings.Cut(string(raw[max(0, bytes.LastIndexByte(raw, ')')):]), ") ")
 	fields := strings.Fields(rest)
 	if !found || len(fields) < 20 {
-		return procStat{}, fmt.Errorf("/proc/%d/stat: found %q, expected at least 22 fields", pid, raw)
+		return procStat{}, fmt.Errorf("%s: found %q, expected at least 22 fields", path, raw)
 	}
 	session, err := strconv.Atoi(fields[3])
 	if err != nil {
-		return procStat{}, fmt.Errorf("/proc/%d/stat: session: %w", pid, err)
+		return procStat{}, fmt.Errorf("%s: session: %w", path, err)
 	}
 	started, err := strconv.ParseUint(fields[19], 10, 64)
 	if err != nil {
-		return procStat{}, fmt.Errorf("/proc/%d/stat: start time: %w", pid, err)
+		return procStat{}, fmt.Errorf("%s: start time: %w", path, err)
 	}
 	return procStat{state: fields[0][0], session: session, started: started}, nil
 }
@@ -180,27 +184,67 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// SignalFamily sends sig to the server and the processes that it started:
-// PostgreSQL's sessions would go on without their postmaster.
-func (r Record) SignalFamily(sig syscall.Signal) error {
-	if !r.Alive() {
-		return fmt.Errorf("signal %s process %d: it does not run", r.Kind, r.PID)
-	}
-	if err := r.signal(sig); err != nil {
+// Freeze stops the server and the processes that it started where they are, and
+// returns when none of their threads runs any more: a signal is only sent when kill
+// returns, and a busy machine may let a thread answer one more request.
+func (r Record) Freeze(ctx context.Context) error {
+	pids, err := r.signalFamily(syscall.SIGSTOP)
+	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, pid := range pids {
+		for !stopped(pid) {
+			if err := pause(ctx, time.Millisecond); err != nil {
+				return fmt.Errorf("freeze %s: process %d still runs: %w", r.Kind, pid, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Thaw lets a frozen server go on.
+func (r Record) Thaw() error {
+	_, err := r.signalFamily(syscall.SIGCONT)
+	return err
+}
+
+// stopped tells whether no thread of a process runs.
+func stopped(pid int) bool {
+	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/stat", pid))
+	for _, path := range paths {
+		stat, err := readStatFile(path)
+		if err == nil && !strings.ContainsRune("TtZX", rune(stat.state)) {
+			return false
+		}
+	}
+	return true
+}
+
+// signalFamily sends sig to the server and the processes that it started, which it
+// returns: PostgreSQL's sessions would go on without their postmaster.
+func (r Record) signalFamily(sig syscall.Signal) ([]int, error) {
+	if !r.Alive() {
+		return nil, fmt.Errorf("signal %s process %d: it does not run", r.Kind, r.PID)
+	}
+	if err := r.signal(sig); err != nil {
+		return nil, err
+	}
+	pids := []int{r.PID}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.PID, r.PID))
 	if err != nil {
-		return fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+		return nil, fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
 	}
 	for _, field := range strings.Fields(string(children)) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
-			return fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+			return nil, fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
 		}
 		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("signal child %d of %s: %w", pid, r.Kind, err)
+			return nil, fmt.Errorf("signal child %d of %s: %w", pid, r.Kind, err)
 		}
+		pids = append(pids, pid)
 	}
-	return nil
+	return pids, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -115,13 +114,13 @@ func (p *Private) Kill() {
 // it go on.
 func (p *Private) Freeze() {
 	p.t.Helper()
-	p.check("freeze", p.record.SignalFamily(syscall.SIGSTOP))
+	p.check("freeze", p.record.Freeze(p.t.Context()))
 }
 
 // Thaw lets a frozen server go on.
 func (p *Private) Thaw() {
 	p.t.Helper()
-	p.check("thaw", p.record.SignalFamily(syscall.SIGCONT))
+	p.check("thaw", p.record.Thaw())
 }
 
 func (p *Private) check(what string, err error) {
