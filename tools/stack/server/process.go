@@ -129,14 +129,24 @@ func (r Record) Stop(ctx context.Context, grace time.Duration) error {
 	return r.Kill(ctx)
 }
 
-// Kill ends the server as a crash would.
+// Kill ends the server as a crash of the machine would, with the processes that it
+// started: PostgreSQL's sessions would answer until they notice that their postmaster is gone.
 func (r Record) Kill(ctx context.Context) error {
-	if err := r.signal(syscall.SIGKILL); err != nil {
-		return err
+	_ = r.signal(syscall.SIGSTOP) // it starts no more of them
+	family := append(r.children(), r)
+	for _, one := range family {
+		if err := one.signal(syscall.SIGKILL); err != nil {
+			return err
+		}
 	}
-	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return r.waitGone(bounded)
+	for _, one := range family {
+		if err := one.waitGone(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orphans finds servers that carry the mark of dir and have no record: session
@@ -188,31 +198,37 @@ func pause(ctx context.Context, d time.Duration) error {
 // returns when none of their threads runs any more: a signal is only sent when kill
 // returns, and a busy machine may let a thread answer one more request.
 func (r Record) Freeze(ctx context.Context) error {
-	pids, err := r.signalFamily(syscall.SIGSTOP)
-	if err != nil {
-		return err
+	if !r.Alive() {
+		return fmt.Errorf("freeze %s process %d: it does not run", r.Kind, r.PID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for _, pid := range pids {
-		for !stopped(pid) {
-			if err := pause(ctx, time.Millisecond); err != nil {
-				return fmt.Errorf("freeze %s: process %d still runs: %w", r.Kind, pid, err)
-			}
+	if err := r.freeze(ctx); err != nil {
+		return err
+	}
+	for _, child := range r.children() {
+		if err := child.freeze(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Thaw lets a frozen server go on.
-func (r Record) Thaw() error {
-	_, err := r.signalFamily(syscall.SIGCONT)
-	return err
+func (r Record) freeze(ctx context.Context) error {
+	if err := r.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for !r.stopped() {
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return fmt.Errorf("freeze %s: process %d still runs: %w", r.Kind, r.PID, err)
+		}
+	}
+	return nil
 }
 
-// stopped tells whether no thread of a process runs.
-func stopped(pid int) bool {
-	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/stat", pid))
+// stopped tells whether no thread of the process runs.
+func (r Record) stopped() bool {
+	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/stat", r.PID))
 	for _, path := range paths {
 		stat, err := readStatFile(path)
 		if err == nil && !strings.ContainsRune("TtZX", rune(stat.state)) {
@@ -222,29 +238,31 @@ func stopped(pid int) bool {
 	return true
 }
 
-// signalFamily sends sig to the server and the processes that it started, which it
-// returns: PostgreSQL's sessions would go on without their postmaster.
-func (r Record) signalFamily(sig syscall.Signal) ([]int, error) {
-	if !r.Alive() {
-		return nil, fmt.Errorf("signal %s process %d: it does not run", r.Kind, r.PID)
+// Thaw lets a frozen server go on.
+func (r Record) Thaw() error {
+	for _, one := range append(r.children(), r) {
+		if err := one.signal(syscall.SIGCONT); err != nil {
+			return err
+		}
 	}
-	if err := r.signal(sig); err != nil {
-		return nil, err
-	}
-	pids := []int{r.PID}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.PID, r.PID))
+	return nil
+}
+
+// children finds the processes that the server started.
+func (r Record) children() []Record {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.PID, r.PID))
 	if err != nil {
-		return nil, fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+		return nil // gone
 	}
-	for _, field := range strings.Fields(string(children)) {
+	var found []Record
+	for _, field := range strings.Fields(string(raw)) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
-			return nil, fmt.Errorf("children of %s process %d: %w", r.Kind, r.PID, err)
+			continue
 		}
-		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return nil, fmt.Errorf("signal child %d of %s: %w", pid, r.Kind, err)
+		if stat, err := readStat(pid); err == nil {
+			found = append(found, Record{Kind: r.Kind, PID: pid, Started: stat.started, Boot: r.Boot, Dir: r.Dir})
 		}
-		pids = append(pids, pid)
 	}
-	return pids, nil
+	return found
 }
