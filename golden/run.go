@@ -26,17 +26,20 @@ const (
 
 // Report is what became of the selected cases.
 type Report struct {
-	Cases                  []CaseReport // in the order of their names
-	Passed, Failed, Errors int
+	Passed int          `json:"passed"`
+	Failed int          `json:"failed"`
+	Errors int          `json:"errors"`
+	Cases  []CaseReport `json:"cases"` // in the order of their names
 }
 
 // CaseReport is what became of one case.
 type CaseReport struct {
-	Name    string
-	File    string // where the case is, for people
-	Verdict Verdict
-	Text    string // of a failure what differs, of an error what is wrong; in print
-	Again   string // the command that runs this case alone
+	Name    string  `json:"name"`
+	File    string  `json:"file"` // where the case is, for people
+	Verdict Verdict `json:"verdict"`
+	Text    string  `json:"text,omitempty"`  // of a failure what differs, of an error what is wrong; in print
+	Again   string  `json:"again,omitempty"` // the command that runs this case alone
+	Ran     *Ran    `json:"ran,omitempty"`   // of a failure
 }
 
 // OK tells whether all is as expected.
@@ -78,40 +81,55 @@ func run(ctx context.Context, o Options, lib library) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := lib.shared(rulebook.Settings{AbsentOptional: rulebook.Keep}); err != nil {
+		return nil, err // no case could be run
+	}
 	all := make([]*running, len(names))
 	for i, name := range names {
 		all[i] = &running{name: name, file: o.place(fileOf(name))}
 		all[i].c, all[i].err = o.read(name)
 	}
+	if err := askAll(ctx, &o, lib, all); err != nil {
+		return nil, err
+	}
+	report := &Report{Cases: []CaseReport{}}
+	traced := newLibrary(o.traced)
 	for _, r := range all {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r.ask(&o, "the first run", lib.shared)
-		r.ask(&o, "the same again", lib.shared)
+		report.add(r.report(&o, traced))
+	}
+	return report, nil
+}
+
+// askAll asks every case as often as it takes to believe the answer.
+func askAll(ctx context.Context, o *Options, lib library, all []*running) error {
+	for _, r := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r.ask(o, "the first run", lib.shared)
+		r.ask(o, "the second run", lib.shared)
 	}
 	for _, r := range slices.Backward(all) {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		r.ask(&o, "the run in reverse order", lib.shared)
+		r.ask(o, "the run in reverse order", lib.shared)
 	}
 	side, ctx := errgroup.WithContext(ctx)
 	side.SetLimit(runtime.GOMAXPROCS(0))
 	for _, r := range all {
 		side.Go(func() error {
-			r.ask(&o, "the run on a fresh rule set", lib.fresh)
-			return ctx.Err()
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			r.ask(o, "the run on a fresh rule set", lib.fresh)
+			return nil
 		})
 	}
-	if err := side.Wait(); err != nil {
-		return nil, err
-	}
-	report := &Report{}
-	for _, r := range all {
-		report.add(r.report(&o))
-	}
-	return report, nil
+	return side.Wait()
 }
 
 // ask runs the case once more and holds what comes out to what came out first.
@@ -121,12 +139,12 @@ func (r *running) ask(o *Options, which string, rules func(rulebook.Settings) (v
 	}
 	book, err := rules(r.c.RuleSettings())
 	if err != nil {
-		r.err = err
+		r.err = fmt.Errorf("%s: %w", r.file, err)
 		return
 	}
 	got, err := r.c.replay(o.Catalogue, book, nil)
 	if err != nil {
-		r.err = err
+		r.err = fmt.Errorf("%s: %w", r.file, err)
 		return
 	}
 	told := r.c.tell(o.Catalogue, got, true)
@@ -135,18 +153,27 @@ func (r *running) ask(o *Options, which string, rules func(rulebook.Settings) (v
 		return
 	}
 	if told != r.told {
-		r.err = fmt.Errorf("%s disagrees with the first (- first, + %s)\n%s", which, which, difference(r.told, told))
+		r.err = fmt.Errorf("%s disagrees with the first (- first, + this one)\n%s", which, difference(r.told, told))
 	}
 }
 
-func (r *running) report(o *Options) CaseReport {
-	cr := CaseReport{Name: r.name, File: r.file, Verdict: Pass, Again: cmp.Or(o.Command, "msgx golden run") + " " + r.name}
+func (r *running) report(o *Options, traced *loaded) CaseReport {
+	cr := CaseReport{Name: r.name, File: r.file, Verdict: Pass}
+	if r.err == nil {
+		cr.Text = r.c.Mismatch(o.Catalogue, r.got)
+	}
+	if r.err == nil && cr.Text != "" {
+		cr.Verdict = Fail
+		var book *rulebook.Rulebook
+		if book, r.err = traced.book(r.c.RuleSettings()); r.err == nil {
+			cr.Ran, r.err = r.c.ran(o.Catalogue, book, r.got)
+		}
+	}
 	if r.err != nil {
 		cr.Verdict, cr.Text = Error, r.err.Error()
-		return cr
 	}
-	if wrong := r.c.Mismatch(o.Catalogue, r.got); wrong != "" {
-		cr.Verdict, cr.Text = Fail, wrong
+	if cr.Verdict != Pass {
+		cr.Again = cmp.Or(o.Command, "msgx golden run") + " " + r.name
 	}
 	return cr
 }
