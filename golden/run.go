@@ -55,15 +55,16 @@ func (r *Report) String() string {
 // rule set loaded for it alone; all have to agree byte for byte. An error means that nothing
 // could be run, and a selection of nothing is one; what the cases come to is in the report.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	return run(ctx, o, newLibrary(o.rules))
+	lib := newLoaded(o.rules)
+	return run(ctx, o, sources{lib.shared, lib.fresh})
 }
 
-// library gives the rule sets of a run.
-type library interface {
-	// shared is the same rule set for the same settings.
-	shared(s rulebook.Settings) (verdict.Rules, error)
-	// fresh is a rule set that nobody has asked anything. It is called by several goroutines.
-	fresh(s rulebook.Settings) (verdict.Rules, error)
+// sources are where a run takes its rule sets from.
+type sources struct {
+	// shared gives the same rule set for the same settings.
+	shared func(rulebook.Settings) (verdict.Rules, error)
+	// fresh gives a rule set that nobody has asked anything. Several goroutines call it.
+	fresh func(rulebook.Settings) (verdict.Rules, error)
 }
 
 // running is a case on its way.
@@ -76,12 +77,12 @@ type running struct {
 	got  *Outcome
 }
 
-func run(ctx context.Context, o Options, lib library) (*Report, error) {
+func run(ctx context.Context, o Options, from sources) (*Report, error) {
 	names, err := o.names()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := lib.shared(rulebook.Settings{AbsentOptional: rulebook.Keep}); err != nil {
+	if _, err := from.shared((&Case{}).RuleSettings()); err != nil {
 		return nil, err // no case could be run
 	}
 	all := make([]*running, len(names))
@@ -89,11 +90,11 @@ func run(ctx context.Context, o Options, lib library) (*Report, error) {
 		all[i] = &running{name: name, file: o.place(fileOf(name))}
 		all[i].c, all[i].err = o.read(name)
 	}
-	if err := askAll(ctx, &o, lib, all); err != nil {
+	if err := askAll(ctx, &o, from, all); err != nil {
 		return nil, err
 	}
 	report := &Report{Cases: []CaseReport{}}
-	traced := newLibrary(o.traced)
+	traced := newLoaded(o.traced)
 	for _, r := range all {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -104,19 +105,19 @@ func run(ctx context.Context, o Options, lib library) (*Report, error) {
 }
 
 // askAll asks every case as often as it takes to believe the answer.
-func askAll(ctx context.Context, o *Options, lib library, all []*running) error {
+func askAll(ctx context.Context, o *Options, from sources, all []*running) error {
 	for _, r := range all {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r.ask(o, "the first run", lib.shared)
-		r.ask(o, "the second run", lib.shared)
+		r.ask(o, "the first run", from.shared)
+		r.ask(o, "the second run", from.shared)
 	}
 	for _, r := range slices.Backward(all) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r.ask(o, "the run in reverse order", lib.shared)
+		r.ask(o, "the run in reverse order", from.shared)
 	}
 	side, ctx := errgroup.WithContext(ctx)
 	side.SetLimit(runtime.GOMAXPROCS(0))
@@ -125,7 +126,7 @@ func askAll(ctx context.Context, o *Options, lib library, all []*running) error 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			r.ask(o, "the run on a fresh rule set", lib.fresh)
+			r.ask(o, "the run on a fresh rule set", from.fresh)
 			return nil
 		})
 	}
@@ -190,14 +191,14 @@ func (r *Report) add(c CaseReport) {
 	}
 }
 
-// loaded is the library of a run: rule sets from one loader.
+// loaded is rule sets from one loader, kept by their settings.
 type loaded struct {
 	load func(rulebook.Settings) (*rulebook.Rulebook, error)
 	kept map[rulebook.Settings]*rulebook.Rulebook
 	errs map[rulebook.Settings]error
 }
 
-func newLibrary(load func(rulebook.Settings) (*rulebook.Rulebook, error)) *loaded {
+func newLoaded(load func(rulebook.Settings) (*rulebook.Rulebook, error)) *loaded {
 	return &loaded{load: load, kept: map[rulebook.Settings]*rulebook.Rulebook{}, errs: map[rulebook.Settings]error{}}
 }
 

@@ -16,7 +16,7 @@ func TestSkeletonsAreSound(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &Options{Catalogue: cat, Rules: msgx.Files}
-	books := newLibrary(o.rules)
+	books := newLoaded(o.rules)
 	for _, k := range cat.Kinds {
 		text, err := Skeleton(cat, k.Name)
 		if err != nil {
