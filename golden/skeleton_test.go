@@ -5,16 +5,12 @@ import (
 	"testing"
 
 	"msgx"
-	"msgx/schemas"
 )
 
 // A skeleton of any kind is a sound case whose message takes effect, with nothing in it
 // that the catalogue does not know.
 func TestSkeletonsAreSound(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	o := &Options{Catalogue: cat, Rules: msgx.Files}
 	books := newLoaded(o.rules)
 	for _, k := range cat.Kinds {
@@ -42,10 +38,7 @@ func TestSkeletonsAreSound(t *testing.T) {
 }
 
 func TestSkeletonOfNoKind(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	if _, err := Skeleton(cat, "flop-gdtt"); err == nil || !strings.Contains(err.Error(), "did you mean FLOP-GTDT?") {
 		t.Errorf("%v, expected the nearest kind", err)
 	}
