@@ -138,8 +138,8 @@ func (c *Case) parts(expect string) map[int]string {
 	return out
 }
 
-// print is the text for people.
-func (r *Ran) print() string {
+// text is the form for people.
+func (r *Ran) text() string {
 	var b strings.Builder
 	if r.Script == "" {
 		fmt.Fprintf(&b, "%s was shown to no rule\n", r.Message)
