@@ -2,22 +2,17 @@ package golden
 
 import (
 	"bytes"
-	"io"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"msgx"
 	"msgx/engine/event"
-	"msgx/schemas"
 )
 
 // Every event of the corpus is what its published schema says.
 func TestPayloadsFollowTheirSchemas(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	compiled := map[event.Target]*jsonschema.Schema{}
 	for target, file := range map[event.Target]string{
 		event.Msg:  "../schemas/generated/event-msg.schema.json",
@@ -25,26 +20,25 @@ func TestPayloadsFollowTheirSchemas(t *testing.T) {
 	} {
 		compiler := jsonschema.NewCompiler()
 		compiler.AssertFormat()
-		if compiled[target], err = compiler.Compile(file); err != nil {
+		schema, err := compiler.Compile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
+		compiled[target] = schema
 	}
-	o := &Options{Catalogue: cat, Rules: msgx.Files, Out: io.Discard}
-	names, err := o.names()
+	o := Options{Catalogue: cat, Rules: msgx.Files}
+	cases, err := Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checked := 0
-	for _, name := range names {
-		c, err := o.read(name)
+	books := newLoaded(o.rules)
+	for _, c := range cases {
+		out, err := c.Replay(cat, books.book)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: %v", c.Name, err)
 		}
-		out, err := c.once(o)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		for _, r := range out.results {
+		for _, r := range out.Results {
 			for _, e := range r.Settlement.Effects.Events {
 				if e.Payload == nil {
 					continue
@@ -55,7 +49,7 @@ func TestPayloadsFollowTheirSchemas(t *testing.T) {
 					err = compiled[e.Target].Validate(value)
 				}
 				if err != nil {
-					t.Errorf("case %s, message %d, %s of flight %s:\n%s\n%v", name, r.MsgID, e.Target, e.FLID, e.Payload, err)
+					t.Errorf("case %s, message %d, %s of flight %s:\n%s\n%v", c.Name, r.MsgID, e.Target, e.FLID, e.Payload, err)
 				}
 			}
 		}
