@@ -17,7 +17,7 @@ func goldenCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(goldenRunCommand(g))
+	cmd.AddCommand(goldenRunCommand(g), goldenCoverageCommand(g))
 	return cmd
 }
 
