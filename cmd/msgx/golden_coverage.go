@@ -28,7 +28,7 @@ func goldenCoverageCommand(g *globals) *cobra.Command {
 		Use:   "coverage [SCRIPT...]",
 		Short: "Show which lines and outcomes of the rules the golden cases cover",
 		Long: `Run golden cases on rules that are traced, and show what never ran: each line, and each outcome
-of a place that can go two ways. A condition holds or does not; a loop has a round or none; the left side
+of a place that can go two ways. A condition holds or does not; a "for" has a round; the left side
 of "and" and "or" decides or does not, and so does the right side within a condition; a function is called.
 
 Without SCRIPT all files that handlers.lua uses are shown; with it those named, such as

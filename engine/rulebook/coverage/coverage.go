@@ -2,8 +2,8 @@
 // way each branch went, and in which cases.
 //
 // Two things are counted. A line is one on which a statement begins. An outcome is a way
-// that a place can go: a condition holds or does not, a loop has a round or none, the
-// left side of "and" and "or" decides or does not, a function is called. What runs when a file
+// that a place can go: a condition holds or does not, a "for" has a round, the left
+// side of "and" and "or" decides or does not, a function is called. What runs when a file
 // is loaded (its table, the libraries' functions being made) counts for a case when a message of
 // the case is handled by the script.
 //
