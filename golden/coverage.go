@@ -20,7 +20,7 @@ func Cover(ctx context.Context, o Options, files ...string) (*coverage.Report, e
 	books := map[rulebook.Settings]*rulebook.Rulebook{} // tracing is slow to load, and rules keep nothing
 	load := func(s rulebook.Settings) (*rulebook.Rulebook, error) {
 		if books[s] == nil {
-			book, err := rulebook.LoadTraced(o.Rules, o.Catalogue, s, rulebook.Limits{})
+			book, err := rulebook.LoadTraced(o.Rules, o.Catalogue, s, o.Limits)
 			if err != nil {
 				return nil, err
 			}
@@ -28,7 +28,7 @@ func Cover(ctx context.Context, o Options, files ...string) (*coverage.Report, e
 		}
 		return books[s], nil
 	}
-	book, err := load(rulebook.Settings{})
+	book, err := load(rulebook.Settings{AbsentOptional: rulebook.Keep})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-
 	"msgx"
 	"msgx/engine/catalogue"
 	"msgx/golden"

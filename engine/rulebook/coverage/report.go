@@ -141,7 +141,7 @@ func (r *Report) Text(w io.Writer) error {
 		return err
 	}
 	for _, name := range r.Failing {
-		fmt.Fprintf(w, "case %s does not come out as expected: msgx golden run --run '^%s$'\n", name, name)
+		fmt.Fprintf(w, "case %s does not come out as expected: msgx golden run %s\n", name, name)
 	}
 	return nil
 }

@@ -1,0 +1,137 @@
+package mutate
+
+import (
+	"strconv"
+	"strings"
+
+	"msgx/engine/rulebook/syntax/tree"
+)
+
+// swaps are operators and what takes their place.
+var swaps = map[string]struct{ operator, to string }{
+	"==": {"compare", "~="}, "~=": {"compare", "=="}, "<": {"compare", "<="}, "<=": {"compare", "<"},
+	">": {"compare", ">="}, ">=": {"compare", ">"},
+	"and": {"logic", "or"}, "or": {"logic", "and"},
+	"+": {"arithmetic", "-"}, "-": {"arithmetic", "+"}, "*": {"arithmetic", "/"}, "/": {"arithmetic", "*"},
+	"%": {"arithmetic", "*"}, "^": {"arithmetic", "*"},
+}
+
+// words are names and constants and what takes their place.
+var words = map[string]string{"true": "false", "false": "true", "nil": "false", "CLEAR": "nil"}
+
+func (b *breeder) node(n *tree.Node) {
+	switch n.Kind {
+	case tree.Local:
+		b.require(n)
+	case tree.Binary:
+		b.binary(n)
+	case tree.Unary:
+		b.unary(n)
+	case tree.Atom:
+		b.atom(n)
+	case tree.Clause, tree.While:
+		if len(n.Kids) == 2 {
+			b.condition(n.Kids[0], n)
+		}
+	case tree.Repeat:
+		b.condition(n.Kids[1], n)
+	case tree.Assign, tree.CallStmt, tree.For, tree.Return, tree.Jump:
+		b.statementLeft(n)
+	case tree.Table:
+		b.fields(n)
+	case tree.Index, tree.Call:
+		b.mode(n)
+	}
+}
+
+func (b *breeder) binary(n *tree.Node) {
+	op := b.tokens[n.Op]
+	if s, ok := swaps[op.Text]; ok {
+		b.add(s.operator, op, op, s.to)
+	}
+	switch op.Text {
+	case "and", "or":
+		b.replace("logic", n, b.text(n.Kids[0]))
+		b.replace("logic", n, b.text(n.Kids[1]))
+	case "..":
+		b.replace("arithmetic", n, b.text(n.Kids[0]))
+		b.replace("arithmetic", n, b.text(n.Kids[1]))
+	}
+}
+
+func (b *breeder) unary(n *tree.Node) {
+	switch b.tokens[n.Op].Text {
+	case "not":
+		b.replace("logic", n, b.text(n.Kids[0]))
+	case "-":
+		b.replace("arithmetic", n, b.text(n.Kids[0]))
+	}
+}
+
+func (b *breeder) atom(n *tree.Node) {
+	t := b.tokens[n.First]
+	switch t.Kind {
+	case tree.NumberToken:
+		if v, err := strconv.ParseFloat(t.Text, 64); err == nil {
+			b.replace("number", n, number(v+1))
+			b.replace("number", n, number(v-1))
+		}
+	case tree.StringToken:
+		if b.required(n) {
+			return // nothing but a library's name can stand here
+		}
+		b.replace("text", n, `"?"`)
+		b.replace("text", n, `""`)
+	case tree.KeywordToken, tree.NameToken:
+		if to, ok := words[t.Text]; ok {
+			b.replace("word", n, to)
+		}
+	}
+}
+
+// number writes a number; a minus must not meet another, which would begin a comment.
+func number(v float64) string {
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if v < 0 {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// condition breaks what decides in a statement. A comparison and "not" are negated by other operators.
+func (b *breeder) condition(c, in *tree.Node) {
+	above := b.above
+	b.above = append(b.above[:len(b.above):len(b.above)], in)
+	defer func() { b.above = above }()
+	b.replace("condition", c, "true")
+	b.replace("condition", c, "false")
+	if c.Op == 0 || !strings.Contains(" == ~= not ", " "+b.tokens[c.Op].Text+" ") {
+		b.replace("condition", c, "not ("+b.text(c)+")")
+	}
+}
+
+// statementLeft leaves a statement out. Declarations stay: without one the host refuses the script. So
+// does the last return of a file.
+func (b *breeder) statementLeft(n *tree.Node) {
+	if n.Kind == tree.Return && len(b.above) == 1 {
+		return
+	}
+	if n.Kind == tree.Jump && b.tokens[n.First].Text == "::" {
+		return
+	}
+	above := b.above
+	b.above = append(b.above[:len(b.above):len(b.above)], n)
+	defer func() { b.above = above }()
+	b.replace("statement", n, "")
+}
+
+// fields leaves each entry of a table out, with the comma after it.
+func (b *breeder) fields(n *tree.Node) {
+	for _, f := range n.Kids {
+		last := b.tokens[f.Last]
+		if next := b.tokens[f.Last+1]; next.Text == "," || next.Text == ";" {
+			last = next
+		}
+		b.add("field", b.tokens[f.First], last, "")
+	}
+}
