@@ -69,7 +69,7 @@ local function put_by_key(list, said, elements)
   local placed, result = {}, {}
   for _, record in ipairs(list) do
     local key = key_of(record, elements)
-    if not key or not groups[key] then
+    if not groups[key] then -- nor is a record without a key in any group
       table.insert(result, record)
     elseif not placed[key] then
       placed[key] = true
@@ -80,7 +80,7 @@ local function put_by_key(list, said, elements)
   end
   for _, record in ipairs(said) do
     local key = key_of(record, elements)
-    if not key or not placed[key] then
+    if not placed[key] then
       table.insert(result, record)
     end
   end
@@ -187,9 +187,9 @@ end
 
 -- Flights as a schedule carries them, with one mode for scalars and objects and one for lists:
 --
---   merge.schedule(view, msg, { value = merge.value, list = merge.replace, absent = "keep" })
+--   merge.schedule(view, msg, { value = merge.value, list = merge.replace, absent = "clear" })
 --
--- absent = "clear" empties what a record does not carry. A flight that the message
+-- absent = "clear" empties what a record does not carry; anything else, or nothing, keeps it. A flight that the message
 -- does not name is never touched, and none is named twice: the host rejects such a schedule.
 function merge.schedule(view, msg, how)
   local drafts = {}

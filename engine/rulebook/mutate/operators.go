@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,8 +78,8 @@ func (b *breeder) atom(n *tree.Node) {
 			b.replace("number", n, number(v-1))
 		}
 	case tree.StringToken:
-		if b.required(n) {
-			return // nothing but a library's name can stand here
+		if b.required(n) || b.declared() {
+			return // what is no library, kind, tag or operation is refused when the script is loaded
 		}
 		b.replace("text", n, `"?"`)
 		b.replace("text", n, `""`)
@@ -87,6 +88,15 @@ func (b *breeder) atom(n *tree.Node) {
 			b.replace("word", n, to)
 		}
 	}
+}
+
+// header are the parts of a script's table in which every text is a name that the host knows.
+var header = []string{"kind", "kinds", "writes", "ops", "reads"}
+
+// declared tells whether the node at hand is within such a part.
+func (b *breeder) declared() bool {
+	return len(b.above) > 3 && b.above[1].Kind == tree.Return && b.above[2].Kind == tree.Table && b.above[3].Kind == tree.Field &&
+		slices.Contains(header, b.tokens[b.above[3].First].Text)
 }
 
 // number writes a number; a minus must not meet another, which would begin a comment.
