@@ -28,7 +28,7 @@ func TestComposeMakesTheCorpus(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 			continue
 		}
-		again, err := ParseCase(cat, c.Name, text)
+		again, err := o.parse(c.Name, text)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", c.Name, err, text)
 			continue
@@ -53,8 +53,8 @@ func TestComposeRefuses(t *testing.T) {
 		d    Draft
 		want string
 	}{
-		{"no comment", Draft{Messages: body("<MSG/>")}, "expected a comment"},
-		{"no message", Draft{Comment: "C."}, "expected at least one message"},
+		{"no comment", Draft{Messages: body("<MSG/>")}, "found no comment"},
+		{"no message", Draft{Comment: "C."}, "found no message"},
 		{"a head of a file within a message", Draft{Comment: "C.", Messages: body("<MSG>\n-- 02-b.xml --\n</MSG>\n")}, "looks like the head of a file"},
 		{"bytes of no encoding", Draft{Comment: "C.", Messages: body("<MSG>\xff\xff</MSG>")}, "01-a.xml: found bytes of no encoding"},
 	}

@@ -99,14 +99,6 @@ func TestRunTellsWhatDiffers(t *testing.T) {
 		{"fail", strings.Replace(sound, `STND: "7"`, `STND: "8"`, 1), msgx.Files, "FAIL  case\n" +
 			"        01-stand.xml: SUCCEEDED\n          msg  1 v2 update\n      -     STND: \"8\"\n      +     STND: \"7\"\n" +
 			"          schd 1 v2\n        \n        afterwards:\n        …\n      again: msgx golden run case\n0 passed, 1 failed, 0 errors\n"},
-		{"no message", "Nothing.\n-- state --\n", msgx.Files, "expected at least one message"},
-		{"no comment", strings.Replace(sound, "A stand is set.\n", "", 1), msgx.Files, "expected a comment that says what the case shows"},
-		{"bad state", strings.Replace(sound, "- flight: 1\n", "- flight: x\n", 1), msgx.Files, `state: line 1: flight: found "x"`},
-		{"stray file", sound + "-- notes.md --\n", msgx.Files, `file "notes.md": expected state, expect or NN-name.xml`},
-		{"unknown setting", strings.Replace(sound, "\n\n", "\n!colour: red\n\n", 1), msgx.Files, `setting "colour: red": expected one of zone,`},
-		{"bad setting", strings.Replace(sound, "\n\n", "\n!code-share: both\n\n", 1), msgx.Files, `found "both", expected one of master, own`},
-		{"encoding of nothing", strings.Replace(sound, "\n\n", "\n!encoding 02-x.xml: GBK\n\n", 1), msgx.Files, `a setting names "02-x.xml", which is no message of the case`},
-		{"unknown encoding", strings.Replace(sound, "\n\n", "\n!encoding 01-stand.xml: EBCDIC\n\n", 1), msgx.Files, "expected one of GBK, GB18030, UTF-16, UTF-8-BOM"},
 		{"bad rules", sound, wrongRules, "no script for the kind"},
 	}
 	cat := load(t)
