@@ -10,7 +10,7 @@ import (
 )
 
 // Cover runs the selected cases on traced rule sets and tells which lines and outcomes of
-// the scripts they cover. Names select files of the rule set, as rulebook.Find takes them; all
+// the scripts they cover. The names of files select what is told, such as "flop-gtdt" or "merge"; all
 // when none is given. A case that fails is counted and named in the report.
 func Cover(ctx context.Context, o Options, files ...string) (*coverage.Report, error) {
 	cases, err := Load(o)
@@ -32,7 +32,7 @@ func Cover(ctx context.Context, o Options, files ...string) (*coverage.Report, e
 	if err != nil {
 		return nil, err
 	}
-	if files, err = book.Find(files...); err != nil {
+	if files, err = scripts(book, files); err != nil {
 		return nil, err
 	}
 	collector := coverage.New(book)
@@ -45,7 +45,7 @@ func Cover(ctx context.Context, o Options, files ...string) (*coverage.Report, e
 		out, err := c.Replay(o.Catalogue, func(s rulebook.Settings) (*rulebook.Rulebook, error) {
 			b, err := load(s)
 			if err == nil {
-				b.Watch(func(kind string, t *rulebook.Trace) { collector.Add(c.Name, kind, t) })
+				b.Watch(func(kind string, t *rulebook.Trace) { collector.Add(c.Name, b, kind, t) })
 			}
 			return b, err
 		})

@@ -21,8 +21,8 @@ const equivalentFile = "equivalent.yaml"
 var equivalent []byte
 
 // Mutate breaks files of the rule set in every way that package mutate knows and tells which
-// of them the selected cases do not notice. Names select files as rulebook.Find takes them; all scripts and
-// libraries when none is given. The cases have to pass on the rules as they are.
+// of them the selected cases do not notice. The names of files select what is broken, as for Cover; all scripts
+// and libraries when none is given. The cases have to pass on the rules as they are.
 func Mutate(ctx context.Context, o Options, run mutate.RunOptions, files ...string) (*mutate.Report, error) {
 	whole, err := Cover(ctx, o)
 	if err != nil {
@@ -35,20 +35,15 @@ func Mutate(ctx context.Context, o Options, run mutate.RunOptions, files ...stri
 	if err != nil {
 		return nil, err
 	}
-	if files, err = book.Find(files...); err != nil {
+	if files, err = scripts(book, files); err != nil {
 		return nil, err
-	}
-	if len(files) == 0 {
-		for name := range book.Files() {
-			files = append(files, name)
-		}
 	}
 	// What the manifest says is either right or refused when it is loaded.
 	files = slices.DeleteFunc(files, func(name string) bool { return name == rulebook.Manifest })
-	slices.Sort(files)
 	var mutants []mutate.Mutant
+	sources := book.Files()
 	for _, name := range files {
-		made, err := mutate.Mutants(name, string(book.Files()[name]), mutate.Options{FirstElement: firstElement(o.Catalogue)})
+		made, err := mutate.Mutants(name, string(sources[name]), mutate.Options{FirstElement: firstElement(o.Catalogue)})
 		if err != nil {
 			return nil, err
 		}

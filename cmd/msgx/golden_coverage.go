@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgx/cmd/msgx/core"
-	"msgx/engine/rulebook"
 	"msgx/engine/rulebook/coverage"
 	"msgx/golden"
 )
@@ -69,7 +68,7 @@ case does not come out as expected, and when no case matches.`,
 				return err
 			}
 			report, err := golden.Cover(cmd.Context(), golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Pattern: pattern, Dir: dir}, args...)
-			if errors.Is(err, rulebook.ErrNoSuchFile) {
+			if errors.Is(err, golden.ErrNoSuchScript) {
 				return usageError{err}
 			}
 			if err != nil {

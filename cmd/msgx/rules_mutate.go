@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgx/cmd/msgx/core"
-	"msgx/engine/rulebook"
 	"msgx/engine/rulebook/mutate"
 	"msgx/golden"
 )
@@ -50,7 +49,7 @@ func rulesMutateCommand(g *globals) *cobra.Command {
 			}
 			o := golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Pattern: pattern, Dir: dir}
 			report, err := golden.Mutate(cmd.Context(), o, mutate.RunOptions{Workers: workers, Progress: progress(cmd.ErrOrStderr())}, args...)
-			if errors.Is(err, rulebook.ErrNoSuchFile) {
+			if errors.Is(err, golden.ErrNoSuchScript) {
 				return usageError{err}
 			}
 			if err != nil {

@@ -7,8 +7,8 @@
 // is loaded (its table, the libraries' functions being made) counts for a case when a message of
 // the case is handled by the script.
 //
-// Only files that the manifest uses are counted: an old version of a script cannot be reached by a
-// message.
+// Only files that the manifest uses are counted. An old version of a script decides no new message; what
+// a case that is bound to one runs of the libraries counts.
 package coverage
 
 import (
@@ -60,14 +60,14 @@ func (c *Collector) Case(name string) {
 	}
 }
 
-// Add counts one decision of a case on a message of a kind. The rule set of the trace has
-// the same files as the collector's; its settings may be others.
-func (c *Collector) Add(name, kind string, t *rulebook.Trace) {
+// Add counts one decision of a case on a message of a kind. The rule set that made it comes from the
+// same files as the collector's; its settings may be others.
+func (c *Collector) Add(name string, book *rulebook.Rulebook, kind string, t *rulebook.Trace) {
 	c.Case(name)
-	if script, ok := c.book.Script(kind); ok && !c.cases[name][script.File] {
+	if script, ok := book.Script(kind); ok && !c.cases[name][script.File] {
 		c.cases[name][script.File] = true
-		loaded := c.book.Loaded()
-		for _, file := range append([]string{script.File, rulebook.Manifest}, c.book.Requires(script.File)...) {
+		loaded := book.Loaded()
+		for _, file := range append([]string{script.File, rulebook.Manifest}, book.Requires(script.File)...) {
 			if loaded[file] != nil {
 				c.count(name, loaded[file])
 			}
