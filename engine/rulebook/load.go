@@ -18,10 +18,8 @@ import (
 	"msgx/engine/catalogue"
 )
 
-// Manifest is the file that names the script of each kind.
-const Manifest = "handlers.lua"
-
 const (
+	manifestFile = "handlers.lua"
 	scriptFolder = "rules"
 	libFolder    = "rules/lib"
 	flightModule = "flight" // what the catalogue says of a flight, for libraries
@@ -84,7 +82,7 @@ func (l *loader) load(s Settings, limits Limits, rec *recorder) (*Rulebook, erro
 // read compiles the manifest, every script and every library. Old versions that
 // nobody refers to are compiled too: they must stay sound to be worth keeping.
 func (l *loader) read() {
-	l.compile(Manifest)
+	l.compile(manifestFile)
 	l.folder(scriptFolder, func(name string) bool { return scriptName.MatchString(name) }, "lib", "README.md")
 	l.folder(libFolder, func(name string) bool { return name != "" && name != flightModule && !strings.ContainsAny(name, "@ ") })
 	for _, f := range l.sorted() {
@@ -182,21 +180,21 @@ func (l *loader) bind(b *Rulebook, s Settings) {
 		l.faults = append(l.faults, err)
 		return
 	}
-	v, err := m.run(l.files[Manifest])
+	v, err := m.run(l.files[manifestFile])
 	if err != nil {
 		l.faults = append(l.faults, err)
 		return
 	}
 	mf, faults := readManifest(v, l.cat)
 	l.faults = append(l.faults, faults...)
-	l.use(l.files[Manifest])
+	l.use(l.files[manifestFile])
 	headers := map[string]header{}
 	l.bound(m, headers, mf, s)
 	for _, kind := range l.cat.Kinds {
 		name, ok := mf.handler(kind.Name)
 		if !ok {
 			if !mf.unsupported[kind.Name] {
-				l.fault("%s: no script for the kind %s; name one, or list the kind under unsupported", Manifest, kind.Name)
+				l.fault("%s: no script for the kind %s; name one, or list the kind under unsupported", manifestFile, kind.Name)
 			}
 			continue
 		}
@@ -211,12 +209,12 @@ func (l *loader) tie(b *Rulebook, m *player, headers map[string]header, kind cat
 	full := path.Join(scriptFolder, name+".lua")
 	f := l.files[full]
 	if f == nil {
-		l.fault("%s: %s is handled by %s, and there is no %s", Manifest, kind.Name, name, full)
+		l.fault("%s: %s is handled by %s, and there is no %s", manifestFile, kind.Name, name, full)
 		return
 	}
 	h := l.header(m, headers, f)
 	if !slices.ContainsFunc(h.kinds, func(pattern string) bool { return matches(pattern, kind.Name) }) {
-		l.fault("%s: %s is handled by %s, which says it serves %s", Manifest, kind.Name, name, strings.Join(h.kinds, ", "))
+		l.fault("%s: %s is handled by %s, which says it serves %s", manifestFile, kind.Name, name, strings.Join(h.kinds, ", "))
 		return
 	}
 	script, version := split(name)

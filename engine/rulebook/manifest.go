@@ -26,7 +26,7 @@ type manifest struct {
 // readManifest checks the table that handlers.lua returned.
 func readManifest(v lua.LValue, cat *catalogue.Catalogue) (manifest, []error) {
 	m := manifest{kinds: map[string]string{}, defaults: map[string]string{}, unsupported: map[string]bool{}}
-	r := headerReader{file: Manifest}
+	r := headerReader{file: manifestFile}
 	table, ok := v.(*lua.LTable)
 	if !ok {
 		r.fault("the manifest returns one table: kind to script at its version")
