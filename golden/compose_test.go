@@ -8,15 +8,11 @@ import (
 
 	"msgx"
 	"msgx/engine/message"
-	"msgx/schemas"
 )
 
 // Every case of the corpus, taken as a draft, is composed to what it is.
 func TestComposeMakesTheCorpus(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	o := Options{Catalogue: cat, Rules: msgx.Files}
 	cases, err := Load(o)
 	if err != nil {
@@ -43,10 +39,7 @@ func TestComposeMakesTheCorpus(t *testing.T) {
 }
 
 func TestComposeRefuses(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	body := func(s string) []NamedRaw { return []NamedRaw{{"01-a.xml", message.Raw{Body: []byte(s)}}} }
 	tests := []struct {
 		name string

@@ -71,7 +71,7 @@ func Mutate(ctx context.Context, o Options, run mutate.RunOptions, files ...stri
 
 // try makes a mutated rule set ready for the cases.
 func (o Options) try(rules fs.FS, cases []*Case) (mutate.Try, error) {
-	books := newLibrary(func(s rulebook.Settings) (*rulebook.Rulebook, error) {
+	books := newLoaded(func(s rulebook.Settings) (*rulebook.Rulebook, error) {
 		return rulebook.Load(rules, o.Catalogue, s, o.Limits)
 	})
 	if _, err := books.book(rulebook.Settings{AbsentOptional: rulebook.Keep}); err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"msgx/cmd/msgx/core"
 	"msgx/engine/rulebook/coverage"
 	"msgx/golden"
 )
@@ -20,8 +19,9 @@ var coverageFormats = map[string]func(*coverage.Report, io.Writer) error{
 
 func goldenCoverageCommand(g *globals) *cobra.Command {
 	var (
-		pattern, dir, format string
-		threshold            float64
+		cases     corpus
+		format    string
+		threshold float64
 	)
 	cmd := &cobra.Command{
 		Use:   "coverage [SCRIPT...]",
@@ -56,18 +56,11 @@ case does not come out as expected, and when no case matches.`,
 			if threshold < 0 || threshold > 100 {
 				return usagef("--threshold is %g, expected 0 to 100", threshold)
 			}
-			if err := corpusFlags(pattern, dir); err != nil {
-				return err
-			}
-			c, err := g.config()
+			o, err := cases.options(cmd, g, nil)
 			if err != nil {
 				return err
 			}
-			cat, err := core.LoadCatalogue(c)
-			if err != nil {
-				return err
-			}
-			report, err := golden.Cover(cmd.Context(), golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Pattern: pattern, Dir: dir}, args...)
+			report, err := golden.Cover(cmd.Context(), o, args...)
 			if errors.Is(err, golden.ErrNoSuchScript) {
 				return usageError{err}
 			}
@@ -83,8 +76,7 @@ case does not come out as expected, and when no case matches.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&pattern, "run", "r", "", "regular expression on the names of cases")
-	cmd.Flags().StringVar(&dir, "dir", "", "golden directory to read cases from")
+	cases.flags(cmd)
 	cmd.Flags().StringVar(&format, "format", "text", "text, json or html")
 	cmd.Flags().Float64Var(&threshold, "threshold", 0, "exit with 1 below so many percent, of lines or of outcomes")
 	return cmd
