@@ -114,7 +114,7 @@ func TestMutateTellsSurvivors(t *testing.T) {
 
 func TestMutateStopsLoopsAndRefusals(t *testing.T) {
 	script := `return {
-  kind = "FLOP-STND",
+  kinds = { "FLOP-STND" },
   writes = { "STND" },
   decide = function(_, msg)
     local n = 1
@@ -140,11 +140,11 @@ func TestMutateStopsLoopsAndRefusals(t *testing.T) {
 		got[m.Change()] = m.Status
 	}
 	for change, want := range map[string]mutate.Status{
-		"without `n = n + 1`":             mutate.Timeout,
-		"`n < 3` -> `true`":               mutate.Timeout,
-		"without `kind = \"FLOP-STND\",`": mutate.Invalid,
-		"without `\"STND\"`":              mutate.Killed,
-		"`1` -> `2`":                      mutate.Killed,
+		"without `n = n + 1`":     mutate.Timeout,
+		"`n < 3` -> `true`":       mutate.Timeout,
+		"without `\"FLOP-STND\"`": mutate.Invalid,
+		"without `\"STND\"`":      mutate.Killed,
+		"`1` -> `2`":              mutate.Killed,
 	} {
 		if got[change] != want {
 			t.Errorf("%s: %s, expected %s", change, got[change], want)

@@ -50,7 +50,7 @@ func TestMutants(t *testing.T) {
 		}},
 		{"a table", "local t = { a = x, y }", []string{"1:13 field without `a = x,`", "1:20 field without `y`"}},
 		{"a header is checked when it is loaded", `return { kinds = { "A" }, note = "B" }`, []string{
-			"1:10 field without `kinds = { \"A\" },`", "1:27 field without `note = \"B\"`", "1:20 field without `\"A\"`",
+			"1:27 field without `note = \"B\"`", "1:20 field without `\"A\"`",
 			"1:34 text `\"B\"` -> `\"?\"`", "1:34 text `\"B\"` -> `\"\"`",
 		}},
 		{"modes", "local m = require(\"merge\")\nf({ GTDT = m.replace }, m.value)", []string{

@@ -93,6 +93,9 @@ func (b *breeder) atom(n *tree.Node) {
 // header are the parts of a script's table in which every text is a name that the host knows.
 var header = []string{"kind", "kinds", "writes", "ops", "reads"}
 
+// needed are the parts without which the host refuses a script.
+var needed = []string{"kind", "kinds", "writes", "decide"}
+
 // declared tells whether the node at hand is within such a part.
 func (b *breeder) declared() bool {
 	return len(b.above) > 3 && b.above[1].Kind == tree.Return && b.above[2].Kind == tree.Table && b.above[3].Kind == tree.Field &&
@@ -137,7 +140,11 @@ func (b *breeder) statementLeft(n *tree.Node) {
 
 // fields leaves each entry of a table out, with the comma after it.
 func (b *breeder) fields(n *tree.Node) {
+	required := len(b.above) == 2 && b.above[1].Kind == tree.Return // the table of a script
 	for _, f := range n.Kids {
+		if required && slices.Contains(needed, b.tokens[f.First].Text) {
+			continue
+		}
 		last := b.tokens[f.Last]
 		if next := b.tokens[f.Last+1]; next.Text == "," || next.Text == ";" {
 			last = next
