@@ -74,7 +74,7 @@ type Point struct {
 	FalseCases []string `json:"false_cases"`
 }
 
-// Missing is a line that never ran, or an outcome that no case has.
+// Missing is a line that never ran, or an outcome that no case has of a line that did.
 type Missing struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column,omitempty"`
