@@ -17,16 +17,7 @@ var coverageFormats = map[string]func(*coverage.Report, io.Writer) error{
 	"json": func(r *coverage.Report, w io.Writer) error { return printJSON(w, r) },
 }
 
-func goldenCoverageCommand(g *globals) *cobra.Command {
-	var (
-		cases     corpus
-		format    string
-		threshold float64
-	)
-	cmd := &cobra.Command{
-		Use:   "coverage [SCRIPT...]",
-		Short: "Show which lines and outcomes of the rules the golden cases cover",
-		Long: `Run golden cases on rules that are traced, and show what never ran: each line, and each outcome
+const coverageLong = `Run golden cases on rules that are traced, and show what never ran: each line, and each outcome
 of a place that can go two ways. A condition holds or does not; a "for" has a round; the left side
 of "and" and "or" decides or does not, and so does the right side within a condition; a function is called.
 
@@ -45,7 +36,18 @@ from elsewhere: the source in colours, how often each line ran, and in which cas
     points[]         line, column, kind, text, true, false, true_cases, false_cases
 
 Exits with 1 when lines or outcomes are covered to less than --threshold percent, when a
-case does not come out as expected, and when no case matches.`,
+case does not come out as expected, and when no case matches.`
+
+func goldenCoverageCommand(g *globals) *cobra.Command {
+	var (
+		cases     corpus
+		format    string
+		threshold float64
+	)
+	cmd := &cobra.Command{
+		Use:   "coverage [SCRIPT...]",
+		Short: "Show which lines and outcomes of the rules the golden cases cover",
+		Long:  coverageLong,
 		Example: "  msgx golden coverage\n  msgx golden coverage merge --format html > coverage.html\n" +
 			"  msgx golden coverage --dir golden --set rules.dir=./candidate --threshold 100",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -3,7 +3,6 @@ package mutate
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"msgx/engine/rulebook/syntax/tree"
 )
@@ -111,6 +110,9 @@ func number(v float64) string {
 	return text
 }
 
+// negated are the operators that compare and logic turn round already.
+var negated = []string{"==", "~=", "not"}
+
 // condition breaks what decides in a statement. A comparison and "not" are negated by other operators.
 func (b *breeder) condition(c, in *tree.Node) {
 	above := b.above
@@ -118,7 +120,7 @@ func (b *breeder) condition(c, in *tree.Node) {
 	defer func() { b.above = above }()
 	b.replace("condition", c, "true")
 	b.replace("condition", c, "false")
-	if c.Op == 0 || !strings.Contains(" == ~= not ", " "+b.tokens[c.Op].Text+" ") {
+	if c.Op == 0 || !slices.Contains(negated, b.tokens[c.Op].Text) {
 		b.replace("condition", c, "not ("+b.text(c)+")")
 	}
 }
