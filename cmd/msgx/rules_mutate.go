@@ -84,7 +84,7 @@ load could not be brought into use (invalid). One that no case can tell from the
 golden/equivalent.yaml with the reason; an entry that fits no surviving mutant is a fault. The score is what
 is killed or stopped, of that and what survives.
 
-Without SCRIPT all scripts and libraries that handlers.lua uses are broken in turn, a minute's work; with it those
+Without SCRIPT all scripts and libraries that handlers.lua uses are broken in turn, a few seconds' work; with it those
 named, such as flop-gtdt, merge or rules/lib/merge.lua.
 
 --format json: ruleset, score, all and operators[] with their counts, stale[], and mutants[]: file, line, column,
