@@ -172,7 +172,4 @@ func TestReferenceData(t *testing.T) {
 	}
 	same(t, decide(t, b, stands("DEL", 2), view()), decision.Decision{Refs: remove})
 	same(t, decide(t, b, stands("DNLD", 3), view()), decision.Decision{Refs: upsert, Notes: []decision.Note{{Reason: "record-count 3, found 2"}}})
-	nameless := stands("ADD", 2)
-	nameless.Records[0].Key = ""
-	same(t, decide(t, b, nameless, view()), decision.Decision{Refs: upsert[1:], Notes: []decision.Note{{Reason: "record-without-key"}}})
 }

@@ -28,9 +28,10 @@ function draft.replace(d, tag, records)
   d.lists[tag] = records
 end
 
--- The content of a list as it stands now.
+-- The content of a list as it stands now. A flight that is there has every list; a blank one has
+-- none until it is set, nil.
 function draft.list(d, tag)
-  return d.lists[tag] or d.flight[tag] or {}
+  return d.lists[tag] or d.flight[tag]
 end
 
 -- The draft as an entry of decision.changes.
