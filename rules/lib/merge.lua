@@ -88,7 +88,7 @@ local function put_by_key(list, said, elements)
 end
 
 -- merge.by_key("CODE"), or of several elements: merge.by_key("PUST", "PSID").
--- Empty clears the list. It is for operations: it needs a flight that is there.
+-- Empty clears the list.
 function merge.by_key(...)
   local elements = { ... }
   return function(d, tag, said)
