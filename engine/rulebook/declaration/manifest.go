@@ -73,6 +73,7 @@ func ReadManifest(v Value, cat *catalogue.Catalogue) (Manifest, []*diagnostic.Fa
 	case Nil:
 	default:
 		r.fault(diagnostic.ManifestShape, defaults.At, "defaults: expected a table of scripts by pattern")
+		m.Whole = false // it tells of one fault, not of every kind that it would cover
 	}
 	r.scripts(v, m.Kinds, &m)
 	r.known(m, unsupported, cat)
@@ -183,12 +184,13 @@ type Binding struct {
 // are known already.
 func (m Manifest) Bind(cat *catalogue.Catalogue, header func(file string) (h Header, found, read bool)) ([]Binding, []*diagnostic.Fault) {
 	var out []Binding
+	var unhandled []string
 	r := &reader{file: ManifestFile}
 	for _, kind := range cat.Kinds {
 		e, pattern, ok := m.handler(kind.Name)
 		if !ok {
 			if !m.Unsupported[kind.Name] && m.Whole {
-				r.fault(diagnostic.Unhandled, Place{}, "no script for the kind %s; name one, or list the kind under unsupported", kind.Name)
+				unhandled = append(unhandled, kind.Name)
 			}
 			continue
 		}
@@ -203,6 +205,13 @@ func (m Manifest) Bind(cat *catalogue.Catalogue, header func(file string) (h Hea
 		default:
 			out = append(out, Binding{kind, e.Script, file, h})
 		}
+	}
+	switch len(unhandled) {
+	case 0:
+	case 1:
+		r.fault(diagnostic.Unhandled, Place{}, "no script for the kind %s; name one, or list the kind under unsupported", unhandled[0])
+	default:
+		r.fault(diagnostic.Unhandled, Place{}, "no script for the %d kinds %s; name some, or list the kinds under unsupported", len(unhandled), strings.Join(unhandled, ", "))
 	}
 	return out, r.faults
 }

@@ -231,7 +231,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("rules/DIAGNOSTICS.md is stale, -update writes it (-want +got):\n%s", diff)
 	}
 	for _, k := range diagnostic.All() {
-		if page, ok := diagnostic.PageOf(msgx.Diagnostics, k.Code); !ok || !strings.Contains(page, k.Title) {
+		if page, ok := diagnostic.PageOf(msgx.Diagnostics, k.Code); !ok || !strings.Contains(page, upper(k.Title)) {
 			t.Errorf("%s: found no page with its title", k.Code)
 		}
 	}
