@@ -2,6 +2,7 @@
 -- them; a record that a message does not carry stays. A wrong RECS and a record without
 -- a key are named, no more.
 
+---@type msgx.Reference.Script
 return {
   kinds  = { "REF-*" },
   writes = {},

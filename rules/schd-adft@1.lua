@@ -9,6 +9,7 @@ local how = {
   absent = "keep",
 }
 
+---@type msgx.Schedule.Script
 return {
   kind   = "SCHD-ADFT",
   writes = { "*" },
