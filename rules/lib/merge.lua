@@ -153,7 +153,7 @@ end
 -- A record for an unknown or deleted flight is left out and named; when all are left out,
 -- the message is skipped for that reason.
 ---@param view msgx.View
----@param msg msgx.Message|msgx.AnyMessage
+---@param msg msgx.AnyMessage
 ---@param modes msgx.Modes
 ---@return msgx.Decision
 function merge.flop(view, msg, modes)

@@ -195,10 +195,11 @@ func (w *luaWriter) message() {
 		}
 		w.field(name, typ, f.Meaning)
 	}
-	w.class("msgx.AnyMessage", "what all decoded messages have, read-only; records is of each class's own")
+	w.class("msgx.AnyMessage", "a decoded message, read-only")
 	w.field("kind", "msgx.Kind", "what it is")
 	w.field("meta", "msgx.Meta", "its envelope")
 	w.field("recs?", "integer", "the declared number of records")
+	w.field("records", "table[]", "in document order")
 	for _, m := range [][3]string{{"msgx.Message", "msgx.Record", "of flights"}, {"msgx.ReferenceMessage", "msgx.ReferenceRecord", "of reference data"}} {
 		w.class(m[0]+" : msgx.AnyMessage", "a message "+m[2])
 		w.field("records", m[1]+"[]", "in document order")

@@ -436,11 +436,12 @@ CLEAR = {}
 ---@field type string message type
 ---@field styp string message subtype
 
----what all decoded messages have, read-only; records is of each class's own
+---a decoded message, read-only
 ---@class msgx.AnyMessage
 ---@field kind msgx.Kind what it is
 ---@field meta msgx.Meta its envelope
 ---@field recs? integer the declared number of records
+---@field records table[] in document order
 
 ---a message of flights
 ---@class msgx.Message : msgx.AnyMessage
