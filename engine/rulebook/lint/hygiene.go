@@ -128,8 +128,21 @@ func (f *file) ends(block []ast.Stmt) bool {
 	return slices.ContainsFunc(block, f.leaves)
 }
 
-// leaves tells a statement after which nothing comes.
+// leaves tells a statement after which nothing comes. Blocks stand in blocks: the answer
+// is kept.
 func (f *file) leaves(s ast.Stmt) bool {
+	if f.leaving == nil {
+		f.leaving = map[ast.Stmt]bool{}
+	}
+	answer, asked := f.leaving[s]
+	if !asked {
+		answer = f.never(s)
+		f.leaving[s] = answer
+	}
+	return answer
+}
+
+func (f *file) never(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ReturnStmt:
 		return true

@@ -48,10 +48,8 @@ func (f Finding) write(b *strings.Builder) {
 // characters of double width take two blanks.
 func (f Finding) indent() string {
 	var b strings.Builder
-	for i, c := range []rune(f.Source) {
+	for _, c := range f.before {
 		switch {
-		case i >= f.Column-1:
-			return b.String()
 		case c == '\t':
 			b.WriteByte('\t')
 		case c >= 0x1100 && c <= 0xffe6:
