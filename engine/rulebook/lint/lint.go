@@ -98,7 +98,7 @@ func (s *set) check(src *source) {
 	if src.chunk == nil {
 		return
 	}
-	f := &file{set: s, source: src, scope: resolve(src), types: map[*variable]typ{}, busy: map[*variable]bool{}}
+	f := &file{set: s, source: src, scope: resolve(src), types: map[*variable]typ{}, busy: map[*variable]bool{}, asked: map[ast.Expr]typ{}, seen: map[listOf]bool{}}
 	src.file = f
 	f.script()
 	f.purity()
@@ -116,7 +116,9 @@ type file struct {
 	scope  *scope
 	types  map[*variable]typ
 	busy   map[*variable]bool // types that are being found out
-	header *script            // nil but in a script
+	asked  map[ast.Expr]typ
+	seen   map[listOf]bool // lists of decisions that were looked at
+	header *script         // nil but in a script
 
 	done    effects
 	calls   map[*variable][]*ast.FuncCallExpr // of local functions, once asked for

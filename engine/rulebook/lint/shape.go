@@ -121,15 +121,15 @@ func (f *file) parted(t *ast.TableExpr, held *ast.IdentExpr) []part {
 func (f *file) part(p part) {
 	switch p.name {
 	case "changes":
-		f.items(p.value, func(t *ast.TableExpr, id *ast.IdentExpr) { f.change(t, id) })
+		f.items(p, func(t *ast.TableExpr, id *ast.IdentExpr) { f.change(t, id) })
 	case "refs":
-		f.items(p.value, func(t *ast.TableExpr, id *ast.IdentExpr) { f.ref(t, id) })
+		f.items(p, func(t *ast.TableExpr, id *ast.IdentExpr) { f.ref(t, id) })
 	case "notes":
-		f.items(p.value, func(t *ast.TableExpr, id *ast.IdentExpr) {
+		f.items(p, func(t *ast.TableExpr, id *ast.IdentExpr) {
 			f.needs(t, f.table(t, id, "a note", noteKeys, true), id, "a note gives a reason", "reason")
 		})
 	case "outbound":
-		f.items(p.value, func(t *ast.TableExpr, id *ast.IdentExpr) { f.outbound(t, id) })
+		f.items(p, func(t *ast.TableExpr, id *ast.IdentExpr) { f.outbound(t, id) })
 	case "skip", "reject":
 		switch v := f.local(p.value).(type) {
 		case *ast.NumberExpr, *ast.TrueExpr, *ast.FalseExpr, *ast.TableExpr:
@@ -144,7 +144,13 @@ func (f *file) part(p part) {
 
 // items visits the tables that a list of a decision is written out with: in its
 // constructor, through table.insert, and through list[#list + 1] = ….
-func (f *file) items(list ast.Expr, visit func(*ast.TableExpr, *ast.IdentExpr)) {
+func (f *file) items(p part, visit func(*ast.TableExpr, *ast.IdentExpr)) {
+	list := p.value
+	key := listOf{f.variable(list), p.name}
+	if key.variable != nil && f.seen[key] {
+		return
+	}
+	f.seen[key] = true
 	one := func(e ast.Expr) {
 		id, _ := e.(*ast.IdentExpr)
 		if t, ok := f.declaredWith(e).(*ast.TableExpr); ok {
@@ -175,6 +181,13 @@ func (f *file) items(list ast.Expr, visit func(*ast.TableExpr, *ast.IdentExpr)) 
 	for _, e := range f.fill().inserts[v] {
 		one(e)
 	}
+}
+
+// listOf is a list of a decision that a variable holds: one is looked at once, however often it is
+// returned.
+type listOf struct {
+	variable *variable
+	name     string
 }
 
 // needs asks for the names that an entry must have.

@@ -65,8 +65,20 @@ func (t typ) isTable() bool {
 	return t.what != unknown && t.what != aScalar && t.what != aText && t.what != aNumber
 }
 
-// typeOf is what an expression is.
+// typeOf is what an expression is. Chains of fields are asked for each of their parts: the
+// answer is kept, unless it came while a variable was still being found out.
 func (f *file) typeOf(e ast.Expr) typ {
+	if t, known := f.asked[e]; known {
+		return t
+	}
+	t := f.infer(e)
+	if t.what != unknown || len(f.busy) == 0 {
+		f.asked[e] = t
+	}
+	return t
+}
+
+func (f *file) infer(e ast.Expr) typ {
 	switch e := e.(type) {
 	case *ast.IdentExpr:
 		if v := f.scope.vars[e]; v != nil {
