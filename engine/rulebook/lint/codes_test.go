@@ -253,7 +253,7 @@ func pages(list []fixture) string {
 			family = next
 			fmt.Fprintf(&b, "\n## %s\n", families[family])
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n\nWhy: %s.\nWhat to do: %s.\n", f.code, upper(k.Title), f.prose, k.Cause, k.Fix)
+		fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n\n- Why: %s.\n- What to do: %s.\n", f.code, upper(k.Title), f.prose, k.Cause, k.Fix)
 		examples(&b, "", f.broken)
 		fmt.Fprintf(&b, "\n```text\n%s\n```\n", f.expect)
 		examples(&b, "Mended:\n", f.fixed)

@@ -91,6 +91,11 @@ func TestDoesNotAccuse(t *testing.T) {
 		{``, `local text = "a" for i = 1, 3 do text = text .. i end return { skip = text }`},
 		{``, `local function by(a, b) return a.flid < b.flid end local all = {} for i, r in ipairs(msg.records) do all[i] = r end table.sort(all, by) return { skip = all[1].flid }`},
 		{``, `local master = view.flights[view.flights["1"] and view.flights["1"].MAID or "2"] if master and master.state == "ACTIVE" and #master.MAFL > 0 and master.MAFL[1].FLID == "7" then return {} end return { skip = "x" }`},
+		{``, `local notes = {} local reason if #msg.records == 0 then reason = "empty" end return { skip = reason, notes = not reason and notes or nil }`},
+		{``, `while true do for _, r in ipairs(msg.records) do if r.GTDT then break end end return {} end`},
+		{``, `local n = #msg.records / 0 if n ~= n then return { skip = "NaN" } end return {}`},
+		{``, `for _, r in ipairs(msg.records) do if not r.GTDT then -- absent keeps
+			elseif r.GTDT == CLEAR then return {} end end return { skip = "x" }`},
 		{``, `if msg.records[1].key then return { skip = "x" } end return {}`},
 	} {
 		for _, f := range found(t, map[string]string{"rules/flop-gtdt@2.lua": gate(tt.writes, tt.body)}) {

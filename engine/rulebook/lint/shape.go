@@ -53,8 +53,8 @@ func (f *file) decision(r *ast.ReturnStmt, decides bool) {
 		}
 	case *ast.TableExpr:
 		parts := f.table(v, id, "a decision", decisionKeys, decides)
-		alone := slices.ContainsFunc(parts, func(p part) bool { return p.name == "skip" || p.name == "reject" })
-		if alone && len(parts) > 1 && id == nil {
+		alone := slices.ContainsFunc(parts, func(p part) bool { return (p.name == "skip" || p.name == "reject") && neverNil(p.value) })
+		if alone && id == nil && slices.ContainsFunc(parts, func(p part) bool { return p.name != "skip" && p.name != "reject" && made(p.value) }) {
 			f.say(diagnostic.DecisionShape, f.at(e), "return it alone", "skip and reject stand alone: nothing else is decided beside them")
 		}
 		for _, p := range parts {
@@ -64,6 +64,21 @@ func (f *file) decision(r *ast.ReturnStmt, decides bool) {
 	default:
 		f.done.open = true
 	}
+}
+
+// neverNil tells a text that is there whatever comes.
+func neverNil(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.StringExpr, *ast.StringConcatOpExpr:
+		return true
+	}
+	return false
+}
+
+// made tells a table that is made here: it is not nil.
+func made(e ast.Expr) bool {
+	_, ok := e.(*ast.TableExpr)
+	return ok
 }
 
 // declaredWith is what a variable was declared with, also when it is a table that is

@@ -86,8 +86,6 @@ func (s *source) isScript() bool {
 	return path.Dir(s.name) == scriptFolder
 }
 
-func (s *source) isLib() bool { return path.Dir(s.name) == libFolder }
-
 // at is where a node begins.
 func (s *source) at(node ast.PositionHolder) place {
 	p := s.places.Of(node)
@@ -140,9 +138,10 @@ func word(text string) string {
 	}
 	if q := text[0]; q == '"' || q == '\'' {
 		for i := 1; i < len(text); i++ {
-			if text[i] == '\\' {
+			switch text[i] {
+			case '\\':
 				i++
-			} else if text[i] == q {
+			case q:
 				return text[:i+1]
 			}
 		}
