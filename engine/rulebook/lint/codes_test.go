@@ -112,10 +112,33 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// needed are the scripts that handlers names; rest takes what is left.
+var needed = []string{"rules/flop-gtdt@1.lua", "rules/flop-ckdt@1.lua", "rules/flop-stnd@1.lua", "rules/fdel@1.lua", "rules/ref@1.lua"}
+
+const (
+	handlers = `return {
+  ["FLOP-GTDT"] = "flop-gtdt@1", ["FLOP-CKDT"] = "flop-ckdt@1", ["FLOP-STND"] = "flop-stnd@1", ["FDEL"] = "fdel@1",
+  defaults = { ["REF-*"] = "ref@1", ["*"] = "rest@1" },
+}
+`
+	rest = `return { kinds = { "*" }, writes = {}, decide = function() return {} end }
+`
+)
+
 // reported is what the linter says, or for a code of a running rule the error.
 func reported(t *testing.T, cat *catalogue.Catalogue, kind diagnostic.Kind, files map[string]string) string {
 	t.Helper()
 	rules := overlaid(t, files)
+	for name := range rules { // no more than is needed, to be quick
+		_, given := files[name]
+		if !given && strings.HasPrefix(name, "rules/") && !strings.HasPrefix(name, "rules/lib/") && !slices.Contains(needed, name) {
+			delete(rules, name)
+		}
+	}
+	if _, given := files["handlers.lua"]; !given {
+		rules["handlers.lua"] = &fstest.MapFile{Data: []byte(handlers)}
+		rules["rules/rest@1.lua"] = &fstest.MapFile{Data: []byte(rest)}
+	}
 	report, err := lint.Check(rules, cat)
 	if err != nil {
 		t.Fatal(err)
