@@ -186,36 +186,33 @@ func (r *rebuilding) holder(ctx context.Context) (*message.Binding, error) {
 // family rebuilds the flights as the load statement would have found them: those named, their
 // masters then, and every flight whose MAID was one of those then.
 func (r *rebuilding) family(ctx context.Context, view *decision.View) error {
-	named, err := r.rebuild(ctx, r.claim.Flights, r.claim.Masters, nil)
-	if err != nil {
+	found := &pastFlights{states: map[flight.ID]*flight.State{}, lastVersions: map[flight.ID]int64{}, done: map[flight.ID]bool{}}
+	if err := r.rebuild(ctx, found, r.claim.Flights, func(*flight.State) bool { return false }); err != nil {
 		return err
 	}
 	kin := map[flight.ID]bool{}
 	for _, id := range slices.Concat(r.claim.Flights, r.claim.Masters) {
 		kin[id] = true
 	}
-	for _, id := range r.claim.Flights {
-		if s := named.states[id]; s != nil {
-			if master, child := s.Master(); child {
-				kin[master] = true
-			}
+	for _, s := range found.states {
+		if master, child := s.Master(); child {
+			kin[master] = true
 		}
 	}
+	ofKin := func(s *flight.State) bool { master, child := s.Master(); return child && kin[master] }
 	former, err := r.formerChildren(ctx, kin)
 	if err != nil {
 		return err
 	}
-	all, err := r.rebuild(ctx, nil, append(slices.Sorted(maps.Keys(kin)), former...), named)
-	if err != nil {
+	if err := r.rebuild(ctx, found, append(slices.Sorted(maps.Keys(kin)), former...), ofKin); err != nil {
 		return err
 	}
-	for id, s := range all.states {
-		master, child := s.Master()
-		if kin[id] || child && kin[master] {
+	for id, s := range found.states {
+		if kin[id] || ofKin(s) {
 			view.Flights[id] = s
 		}
 	}
-	for id, version := range all.lastVersions {
+	for id, version := range found.lastVersions {
 		if kin[id] {
 			if view.LastVersions == nil {
 				view.LastVersions = map[flight.ID]int64{}

@@ -34,36 +34,35 @@ type pastChange struct {
 	changed  []decision.FieldChange
 }
 
-// rebuild gives the flights and their relatives of today as they stood then. Those that are known
-// already are not read again.
-func (r *rebuilding) rebuild(ctx context.Context, named, others []flight.ID, known *pastFlights) (*pastFlights, error) {
-	out := known
-	if out == nil {
-		out = &pastFlights{states: map[flight.ID]*flight.State{}, lastVersions: map[flight.ID]int64{}, done: map[flight.ID]bool{}}
-	}
+// rebuild adds flights as they stood then, those of the ids and those that are related to them today and
+// wanted. What is known already is not read again.
+func (r *rebuilding) rebuild(ctx context.Context, out *pastFlights, ids []flight.ID, wanted func(*flight.State) bool) error {
 	var today decision.View
 	var b pgx.Batch
-	r.store.flights.queueLoad(&b, named, others, &today)
+	r.store.flights.queueLoad(&b, nil, ids, &today)
 	if err := r.tx.SendBatch(ctx, &b).Close(); err != nil {
-		return nil, err
+		return err
 	}
-	ids := map[flight.ID]bool{}
-	for id := range today.Flights {
-		ids[id] = !out.done[id]
+	missing := map[flight.ID]bool{}
+	for id, s := range today.Flights {
+		if !out.done[id] && wanted(s) {
+			missing[id] = true
+		}
 	}
-	for _, id := range slices.Concat(named, others) {
-		ids[id] = !out.done[id]
+	for _, id := range ids {
+		if !out.done[id] {
+			missing[id] = true
+		}
 	}
-	maps.DeleteFunc(ids, func(_ flight.ID, wanted bool) bool { return !wanted })
-	changes, err := r.changes(ctx, slices.Sorted(maps.Keys(ids)))
+	changes, err := r.changes(ctx, slices.Sorted(maps.Keys(missing)))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for id := range ids {
+	for id := range missing {
 		out.done[id] = true
 		state, last, err := r.before(id, today.Flights[id], today.LastVersions[id], changes[id])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if state != nil {
 			out.states[id] = state
@@ -71,7 +70,7 @@ func (r *rebuilding) rebuild(ctx context.Context, named, others []flight.ID, kno
 			out.lastVersions[id] = last
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func (r *rebuilding) changes(ctx context.Context, ids []flight.ID) (map[flight.ID][]pastChange, error) {
