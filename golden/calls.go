@@ -5,9 +5,7 @@ import (
 
 	"msgx/engine/decision"
 	"msgx/engine/message"
-	"msgx/engine/rehearse"
 	"msgx/engine/rulebook"
-	"msgx/engine/verdict"
 )
 
 // Call is one decision that a case asks of its rule set.
@@ -32,28 +30,19 @@ func (l listening) Decide(msg *message.Message, view decision.View) (decision.De
 // Calls lists the decisions that the selected cases ask for, in order. Messages
 // that no rule sees (duplicates, ignored and broken ones) are not among them.
 func Calls(o Options) ([]Call, error) {
-	names, err := o.names()
+	cases, err := Load(o)
 	if err != nil {
 		return nil, err
 	}
 	var calls []Call
-	for _, name := range names {
-		c, err := o.read(name)
-		if err != nil {
-			return nil, fmt.Errorf("golden: %s: %w", name, err)
-		}
-		decoder, err := c.decoder(&o)
-		if err != nil {
-			return nil, fmt.Errorf("golden: %s: %w", name, err)
-		}
-		book, err := c.book(&o, o.Rules)
+	books := newLibrary(o.rules)
+	for _, c := range cases {
+		book, err := books.book(c.RuleSettings())
 		if err != nil {
 			return nil, err
 		}
-		judge := verdict.New(o.Catalogue, listening{book, name, &calls}, c.verdictOptions())
-		r := rehearse.New(decoder, judge, now, c.before)
-		for _, s := range c.steps {
-			r.Run(s.raw)
+		if _, err := c.replay(o.Catalogue, listening{book, c.Name, &calls}, nil); err != nil {
+			return nil, fmt.Errorf("golden: %s: %w", c.Name, err)
 		}
 	}
 	return calls, nil

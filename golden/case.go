@@ -23,6 +23,7 @@ const (
 	stateFile   = "state"
 	expectFile  = "expect"
 	messageType = ".xml"
+	defaultZone = "Asia/Shanghai"
 )
 
 // Case is one file of the corpus.
@@ -113,7 +114,7 @@ func (c *Case) settings() error {
 	s := &c.Settings
 	s.CodeShare = decision.KeyMaster
 	s.encodings, s.characters = map[string]string{}, map[string]bool{}
-	zone, err := time.LoadLocation("Asia/Shanghai")
+	zone, err := time.LoadLocation(defaultZone)
 	if err != nil {
 		return err
 	}

@@ -3,21 +3,26 @@
 // what came, and what became of it. README.md explains the form of a case.
 //
 // A case runs through the same codec, rules and verdict as in the daemon, in memory,
-// and twice, each time on a rule set loaded anew; the two runs have to agree.
+// under the same sandbox and budgets: there is one constructor, rulebook.Load. Run asks
+// every case several times, in two orders and on a rule set loaded for it alone, and what
+// comes out has to agree byte for byte.
 package golden
 
 import (
+	"cmp"
 	"embed"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"msgx/engine/catalogue"
+	"msgx/engine/rulebook"
 )
 
 // Corpus holds the cases that the binary carries.
@@ -31,76 +36,15 @@ const folder = "cases"
 // Options say what to run and how.
 type Options struct {
 	Catalogue *catalogue.Catalogue
-	Rules     fs.FS     // has handlers.lua and rules/
-	Out       io.Writer // a line for each case, and what differs
-	Pattern   string    // regular expression on names, "" for all
-	// Dir is a golden directory to read cases from (and to write them to when
-	// updating); "" means those that the binary carries.
-	Dir    string
-	Update bool // write what came out into the cases
-}
-
-// Report counts what became of the cases.
-type Report struct {
-	Passed, Failed, Errors, Updated int
-}
-
-// OK tells whether all is as expected.
-func (r Report) OK() bool { return r.Failed == 0 && r.Errors == 0 }
-
-func (r Report) String() string {
-	text := fmt.Sprintf("%d passed, %d failed, %d errors", r.Passed, r.Failed, r.Errors)
-	if r.Updated > 0 {
-		text += fmt.Sprintf(", %d updated", r.Updated)
-	}
-	return text
-}
-
-// Run runs the cases that match and prints what becomes of each. An error
-// means that nothing could be run, and a selection of nothing is one; what the cases
-// come to is in the report.
-func Run(o Options) (Report, error) {
-	var report Report
-	if o.Update && o.Dir == "" {
-		return report, fmt.Errorf("golden: an update needs the directory of the cases")
-	}
-	names, err := o.names()
-	if err != nil {
-		return report, err
-	}
-	for _, name := range names {
-		o.one(name, &report)
-	}
-	fmt.Fprintln(o.Out, report)
-	return report, nil
-}
-
-func (o *Options) one(name string, report *Report) {
-	c, err := o.read(name)
-	var got string
-	if err == nil {
-		got, err = c.run(o)
-	}
-	switch {
-	case err != nil:
-		report.Errors++
-		fmt.Fprintf(o.Out, "ERROR %s: %v\n", name, err)
-	case got == c.expect:
-		report.Passed++
-		fmt.Fprintf(o.Out, "PASS  %s\n", name)
-	case o.Update:
-		if err := os.WriteFile(filepath.Join(o.Dir, folder, name+suffix), c.withExpect(got), 0o644); err != nil {
-			report.Errors++
-			fmt.Fprintf(o.Out, "ERROR %s: %v\n", name, err)
-			return
-		}
-		report.Updated++
-		fmt.Fprintf(o.Out, "WROTE %s\n", name)
-	default:
-		report.Failed++
-		fmt.Fprintf(o.Out, "FAIL  %s (- expected, + got)\n%s      again: msgx golden run --run '^%s$'\n",
-			name, indent(difference(c.expect, got)), name)
-	}
+	Rules     fs.FS           // has handlers.lua and rules/
+	Limits    rulebook.Limits // budgets; those of production when left out
+	Pattern   string          // regular expression on names, "" for all
+	Names     []string        // these cases only, by their whole names; none for all
+	// Dir is a golden directory to read cases from; "" means those that the binary carries.
+	Dir string
+	// Command is how one case of this selection is run, but for its name; for people.
+	// "msgx golden run" when left out.
+	Command string
 }
 
 // Names lists the cases of a corpus, in order.
@@ -115,6 +59,27 @@ func Names(corpus fs.FS) ([]string, error) {
 	return files, nil
 }
 
+// Load reads the selected cases. An empty selection is an error; so are faults in the
+// cases, and all of them are told.
+func Load(o Options) ([]*Case, error) {
+	names, err := o.names()
+	if err != nil {
+		return nil, err
+	}
+	var (
+		cases  []*Case
+		faults []error
+	)
+	for _, name := range names {
+		c, err := o.read(name)
+		cases, faults = append(cases, c), append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return cases, nil
+}
+
 // names selects cases.
 func (o *Options) names() ([]string, error) {
 	pattern, err := regexp.Compile(o.Pattern)
@@ -125,9 +90,14 @@ func (o *Options) names() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range o.Names {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("golden: none of %d cases is named %q", len(all), name)
+		}
+	}
 	var names []string
 	for _, name := range all {
-		if pattern.MatchString(name) {
+		if pattern.MatchString(name) && (len(o.Names) == 0 || slices.Contains(o.Names, name)) {
 			names = append(names, name)
 		}
 	}
@@ -144,39 +114,31 @@ func (o *Options) corpus() fs.FS {
 	return os.DirFS(o.Dir)
 }
 
-func (o *Options) read(name string) (*Case, error) {
-	data, err := fs.ReadFile(o.corpus(), folder+"/"+name+suffix)
-	if err != nil {
-		return nil, err
-	}
-	return ParseCase(o.Catalogue, name, data)
+// place is where a file of the corpus is, for people.
+func (o *Options) place(file string) string {
+	return filepath.Join(cmp.Or(o.Dir, "golden"), filepath.FromSlash(file))
 }
 
-// Coverage tells which kinds the selected cases cover: kind to the cases in
-// which a message of that kind takes effect.
-func Coverage(o Options) (map[string][]string, error) {
-	names, err := o.names()
+func fileOf(name string) string { return path.Join(folder, name+suffix) }
+
+func (o *Options) read(name string) (*Case, error) {
+	data, err := fs.ReadFile(o.corpus(), fileOf(name))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("golden: %w", err)
 	}
-	covered := map[string][]string{}
-	for _, name := range names {
-		c, err := o.read(name)
-		if err != nil {
-			return nil, fmt.Errorf("golden: %s: %w", name, err)
-		}
-		out, err := c.once(&o)
-		if err != nil {
-			return nil, fmt.Errorf("golden: %s: %w", name, err)
-		}
-		for _, r := range out.results {
-			s := &r.Settlement
-			if len(s.Effects.Advances)+len(s.Effects.Refs) > 0 && !slices.Contains(covered[s.Kind], name) {
-				covered[s.Kind] = append(covered[s.Kind], name)
-			}
-		}
+	c, err := ParseCase(o.Catalogue, name, data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.place(fileOf(name)), err)
 	}
-	return covered, nil
+	return c, nil
+}
+
+// rules loads the rule set of the options.
+func (o *Options) rules(s rulebook.Settings) (*rulebook.Rulebook, error) {
+	if o.Rules == nil {
+		return nil, errors.New("golden: no rule set is given")
+	}
+	return rulebook.Load(o.Rules, o.Catalogue, s, o.Limits)
 }
 
 func indent(text string) string {

@@ -2,7 +2,6 @@ package golden
 
 import (
 	"bytes"
-	"io"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -29,22 +28,18 @@ func TestPayloadsFollowTheirSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := &Options{Catalogue: cat, Rules: msgx.Files, Out: io.Discard}
-	names, err := o.names()
+	o := Options{Catalogue: cat, Rules: msgx.Files}
+	cases, err := Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checked := 0
-	for _, name := range names {
-		c, err := o.read(name)
+	for _, c := range cases {
+		out, err := c.Replay(cat, o.rules)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: %v", c.Name, err)
 		}
-		out, err := c.once(o)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		for _, r := range out.results {
+		for _, r := range out.Results {
 			for _, e := range r.Settlement.Effects.Events {
 				if e.Payload == nil {
 					continue
@@ -55,7 +50,7 @@ func TestPayloadsFollowTheirSchemas(t *testing.T) {
 					err = compiled[e.Target].Validate(value)
 				}
 				if err != nil {
-					t.Errorf("case %s, message %d, %s of flight %s:\n%s\n%v", name, r.MsgID, e.Target, e.FLID, e.Payload, err)
+					t.Errorf("case %s, message %d, %s of flight %s:\n%s\n%v", c.Name, r.MsgID, e.Target, e.FLID, e.Payload, err)
 				}
 			}
 		}

@@ -1,38 +1,30 @@
 package golden
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 
-	"msgx/engine/codec"
 	"msgx/engine/comparison"
-	"msgx/engine/decision"
-	"msgx/engine/rulebook"
 	"msgx/engine/verdict"
 )
 
 // Sequences gives the selected cases as sequences that compare the rule set of
-// the options with another.
+// the options with another. Each judge has a rule set of its own.
 func Sequences(o Options, other fs.FS) ([]comparison.Sequence, error) {
-	names, err := o.names()
+	cases, err := Load(o)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]comparison.Sequence, 0, len(names))
-	for _, name := range names {
-		c, err := o.read(name)
-		if err != nil {
-			return nil, fmt.Errorf("golden: %s: %w", name, err)
+	out := make([]comparison.Sequence, 0, len(cases))
+	for _, c := range cases {
+		s := comparison.Sequence{Name: c.Name, Before: c.before}
+		if s.Decoder, err = c.decoder(o.Catalogue); err != nil {
+			return nil, fmt.Errorf("golden: %s: %w", c.Name, err)
 		}
-		s := comparison.Sequence{Name: name, Before: c.before}
-		if s.Decoder, err = c.decoder(&o); err != nil {
-			return nil, fmt.Errorf("golden: %s: %w", name, err)
-		}
-		if s.Old, err = c.judge(&o, o.Rules); err != nil {
+		if s.Old, err = o.judge(c, o.Rules); err != nil {
 			return nil, fmt.Errorf("golden: old rule set: %w", err)
 		}
-		if s.New, err = c.judge(&o, other); err != nil {
+		if s.New, err = o.judge(c, other); err != nil {
 			return nil, fmt.Errorf("golden: new rule set: %w", err)
 		}
 		for _, step := range c.steps {
@@ -43,30 +35,37 @@ func Sequences(o Options, other fs.FS) ([]comparison.Sequence, error) {
 	return out, nil
 }
 
-// decoder reads messages as the case's settings say.
-func (c *Case) decoder(o *Options) (*codec.Codec, error) {
-	return codec.New(o.Catalogue, codec.Options{Zone: c.Settings.Zone, Ignore: c.Settings.Ignore})
-}
-
 // judge loads a rule set anew and judges as the case's settings say.
-func (c *Case) judge(o *Options, rules fs.FS) (*verdict.Judge, error) {
-	book, err := c.book(o, rules)
+func (o Options) judge(c *Case, rules fs.FS) (*verdict.Judge, error) {
+	o.Rules = rules
+	book, err := o.rules(c.RuleSettings())
 	if err != nil {
 		return nil, err
 	}
-	return verdict.New(o.Catalogue, book, c.verdictOptions()), nil
+	return c.judge(o.Catalogue, book), nil
 }
 
-func (c *Case) book(o *Options, rules fs.FS) (*rulebook.Rulebook, error) {
-	if rules == nil {
-		return nil, errors.New("golden: no rule set is given")
+// Coverage tells which kinds the selected cases cover: kind to the cases in
+// which a message of that kind takes effect.
+func Coverage(o Options) (map[string][]string, error) {
+	cases, err := Load(o)
+	if err != nil {
+		return nil, err
 	}
-	return rulebook.Load(rules, o.Catalogue, rulebook.Settings{AbsentOptional: c.Settings.AbsentOptional}, rulebook.Limits{})
-}
-
-func (c *Case) verdictOptions() verdict.Options {
-	return verdict.Options{
-		Options:         decision.Options{Zone: c.Settings.Zone, DayCutover: c.Settings.DayCutover, CodeShareKey: c.Settings.CodeShare},
-		IdentityWithDay: c.Settings.IdentityWithDay,
+	covered := map[string][]string{}
+	books := newLibrary(o.rules)
+	for _, c := range cases {
+		out, err := c.Replay(o.Catalogue, books.book)
+		if err != nil {
+			return nil, fmt.Errorf("golden: %s: %w", c.Name, err)
+		}
+		for _, r := range out.Results {
+			s := &r.Settlement
+			in := covered[s.Kind]
+			if len(s.Effects.Advances)+len(s.Effects.Refs) > 0 && (len(in) == 0 || in[len(in)-1] != c.Name) {
+				covered[s.Kind] = append(in, c.Name)
+			}
+		}
 	}
+	return covered, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"msgx/engine/catalogue"
 	"msgx/engine/decision"
 	"msgx/engine/event"
 	"msgx/engine/message"
@@ -14,9 +15,9 @@ import (
 
 // tell writes what came out of a case, in the form of its expect file: each
 // message with its outcome and effects, then the flights as they are afterwards.
-func (c *Case) tell(o *Options, out outcome, payloads bool) string {
+func (c *Case) tell(cat *catalogue.Catalogue, out *Outcome, payloads bool) string {
 	var b strings.Builder
-	for i, r := range out.results {
+	for i, r := range out.Results {
 		tellOutcome(&b, c.steps[i].name, r.Settlement.Outcome)
 		if r.Message != nil {
 			tellCounts(&b, "unknown", r.Message.Unknowns)
@@ -25,7 +26,7 @@ func (c *Case) tell(o *Options, out outcome, payloads bool) string {
 		tellSettlement(&b, &r.Settlement, payloads)
 	}
 	b.WriteString("\nafterwards:\n")
-	b.Write(rehearse.FormatState(o.Catalogue, c.Settings.Zone, out.after))
+	b.Write(rehearse.FormatState(cat, c.Settings.Zone, out.After))
 	return tidy(b.String())
 }
 

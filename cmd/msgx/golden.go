@@ -24,10 +24,10 @@ func goldenCommand(g *globals) *cobra.Command {
 func goldenRunCommand(g *globals) *cobra.Command {
 	var (
 		pattern, dir string
-		update       bool
+		verbose      bool
 	)
 	cmd := &cobra.Command{
-		Use:   "run",
+		Use:   "run [CASE...]",
 		Short: "Run golden cases against the rule set",
 		Long: `Run golden cases: each says what was there before, which messages come, what becomes of each,
 and what is there afterwards. Without --dir the corpus in the binary is run, against the rule
@@ -35,11 +35,7 @@ set in the binary or that of msgx.rules.dir.
 
 Exits with 1 when a case fails, and when no case matches.`,
 		Example: "  msgx golden run\n  msgx golden run -r 'code-share' --set rules.dir=./candidate",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if update && dir == "" {
-				return usagef("--update needs --dir: the golden directory to write to")
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := regexp.Compile(pattern); err != nil {
 				return usagef("--run: %w", err)
 			}
@@ -56,10 +52,11 @@ Exits with 1 when a case fails, and when no case matches.`,
 			if err != nil {
 				return err
 			}
-			report, err := golden.Run(golden.Options{
-				Catalogue: cat, Rules: core.RulesFS(c), Out: cmd.OutOrStdout(), Pattern: pattern, Dir: dir, Update: update,
-			})
+			report, err := golden.Run(cmd.Context(), golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Pattern: pattern, Dir: dir, Names: args})
 			if err != nil {
+				return err
+			}
+			if err := report.WriteText(cmd.OutOrStdout(), verbose); err != nil {
 				return err
 			}
 			if !report.OK() {
@@ -70,6 +67,6 @@ Exits with 1 when a case fails, and when no case matches.`,
 	}
 	cmd.Flags().StringVarP(&pattern, "run", "r", "", "regular expression on the names of cases")
 	cmd.Flags().StringVar(&dir, "dir", "", "golden directory to read cases from")
-	cmd.Flags().BoolVar(&update, "update", false, "write what came out into the cases of --dir")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list the cases that pass, too")
 	return cmd
 }

@@ -2,11 +2,10 @@ package rehearse
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -14,7 +13,7 @@ import (
 	"msgx/engine/catalogue"
 	"msgx/engine/decision"
 	"msgx/engine/flight"
-	"msgx/engine/message"
+	"msgx/engine/nearest"
 )
 
 // ParseState reads a world as people write it, in YAML:
@@ -35,41 +34,80 @@ import (
 //
 // A value is the text as it stands, whatever YAML makes of it elsewhere: 01, ON
 // and null are texts. MAFL follows from the children; where it is written it
-// has to be right. All faults are told at once, each with its line.
-func ParseState(cat *catalogue.Catalogue, zone *time.Location, data []byte) (World, error) {
+// has to be right.
+//
+// Shared states lie below: an entry of data takes the place of the entry for the same flight or
+// reference record in one of them; two shared states must not both have one.
+//
+// All faults are told at once, each with its line: the error is Faults.
+func ParseState(cat *catalogue.Catalogue, zone *time.Location, data []byte, shared ...Layer) (World, error) {
 	w := World{Flights: map[flight.ID]*flight.State{}, Refs: map[string]map[string]json.RawMessage{}}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return w, fmt.Errorf("state: %w", err)
+	p := &parser{cat: cat, zone: zone, world: w, stated: map[flight.ID]stated{}, from: map[string]string{}}
+	for _, l := range shared {
+		p.read(l)
 	}
-	if len(doc.Content) == 0 {
-		return w, nil
-	}
-	p := &parser{cat: cat, zone: zone, world: w, stated: map[flight.ID]*yaml.Node{}}
-	root := doc.Content[0]
-	if root.Kind != yaml.SequenceNode {
-		p.fault(root, "expected a list of flights and reference records")
-	}
-	for _, n := range root.Content {
-		p.entry(n)
-	}
+	p.read(Layer{Data: data})
 	p.derive()
-	if err := errors.Join(p.faults...); err != nil {
-		return w, err
-	}
-	return w, nil
+	return w, p.faults.orNil()
+}
+
+// Layer is a state with a name, such as a file that several cases share.
+type Layer struct {
+	Name string
+	Data []byte
 }
 
 type parser struct {
 	cat    *catalogue.Catalogue
 	zone   *time.Location
 	world  World
-	stated map[flight.ID]*yaml.Node // MAFL as written
-	faults []error
+	layer  string               // the one being read
+	from   map[string]string    // the layer of each entry, by what it is of
+	stated map[flight.ID]stated // MAFL as written
+	faults Faults
+}
+
+// stated is MAFL as it is written, and in which layer.
+type stated struct {
+	layer string
+	node  *yaml.Node
 }
 
 func (p *parser) fault(n *yaml.Node, format string, args ...any) {
-	p.faults = append(p.faults, fmt.Errorf("state: line %d: %s", n.Line, fmt.Sprintf(format, args...)))
+	p.faults = append(p.faults, Fault{Layer: p.layer, Line: n.Line, Text: fmt.Sprintf(format, args...)})
+}
+
+func (p *parser) read(l Layer) {
+	p.layer = l.Name
+	var doc yaml.Node
+	if err := yaml.Unmarshal(l.Data, &doc); err != nil {
+		p.faults = append(p.faults, yamlFault(l.Name, err))
+		return
+	}
+	if len(doc.Content) == 0 {
+		return
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.SequenceNode {
+		p.fault(root, "expected a list of flights and reference records")
+		return
+	}
+	for _, n := range root.Content {
+		p.entry(n)
+	}
+}
+
+// claim notes where an entry comes from; an entry stands once, but for one that takes
+// the place of a shared one.
+func (p *parser) claim(n *yaml.Node, what string) {
+	before, known := p.from[what]
+	switch {
+	case known && before == p.layer:
+		p.fault(n, "%s stands twice", what)
+	case known && p.layer != "":
+		p.fault(n, "%s is in the state %s as well, expected shared states to have nothing in common", what, before)
+	}
+	p.from[what] = p.layer
 }
 
 // pairs walks the keys of a mapping in order; a key may stand once.
@@ -108,12 +146,17 @@ func (p *parser) entry(n *yaml.Node) {
 			return
 		}
 	}
-	p.fault(n, "expected an entry that begins with flight: or reference:")
+	first := ""
+	if n.Kind == yaml.MappingNode && len(n.Content) > 0 {
+		first = n.Content[0].Value
+	}
+	p.fault(n, "found %q, expected an entry that begins with flight: or reference:%s", first, nearest.Hint(first, []string{"flight", "reference"}))
 }
 
 func (p *parser) flight(n *yaml.Node) {
 	s := &flight.State{Status: flight.Active, Version: 1, Fields: flight.Fields{}, Lists: map[string][]flight.Record{}}
 	dated := false
+	var mafl *yaml.Node
 	p.pairs(n, func(key string, k, v *yaml.Node) {
 		switch key {
 		case "flight":
@@ -124,7 +167,7 @@ func (p *parser) flight(n *yaml.Node) {
 			s.ID = id
 		case "state":
 			if s.Status = flight.Status(p.text(v, key)); s.Status != flight.Active && s.Status != flight.Deleted {
-				p.fault(v, "state: found %q, expected ACTIVE or DELETED", v.Value)
+				p.fault(v, "state: found %q, expected ACTIVE or DELETED%s", v.Value, nearest.Hint(v.Value, []string{"ACTIVE", "DELETED"}))
 			}
 		case "version":
 			version, err := strconv.ParseInt(p.text(v, key), 10, 64)
@@ -140,7 +183,7 @@ func (p *parser) flight(n *yaml.Node) {
 				}
 			}
 		case "MAFL":
-			p.stated[s.ID] = v
+			mafl = v
 		default:
 			p.tag(s, key, k, v)
 		}
@@ -148,10 +191,12 @@ func (p *parser) flight(n *yaml.Node) {
 	if sodt := s.Fields["SODT"]; sodt != "" && !dated {
 		s.OperationDay, _ = decision.OperationDay(sodt, p.zone, 0)
 	}
-	if p.world.Flights[s.ID] != nil {
-		p.fault(n, "flight %s stands twice", s.ID)
-	}
+	p.claim(n, "flight "+s.ID.String())
 	p.world.Flights[s.ID] = s
+	delete(p.stated, s.ID)
+	if mafl != nil {
+		p.stated[s.ID] = stated{p.layer, mafl}
+	}
 }
 
 // tag reads a scalar, an object or a list of a flight.
@@ -165,7 +210,7 @@ func (p *parser) tag(s *flight.State, tag string, k, v *yaml.Node) {
 			if f, ok := catalogue.PartOf(o.Parts, part); ok {
 				s.Fields[tag+"."+part] = p.value(f, v)
 			} else {
-				p.fault(k, "%s: unknown part %q", tag, part)
+				p.unknownPart(k, tag, o.Parts, nil)
 			}
 		})
 		return
@@ -174,7 +219,27 @@ func (p *parser) tag(s *flight.State, tag string, k, v *yaml.Node) {
 		s.Lists[tag] = p.records(l, v)
 		return
 	}
-	p.fault(k, "unknown tag %q, expected state, version, operation_day, or a scalar, object or list of the catalogue", tag)
+	hint := nearest.Hint(tag, append([]string{"state", "version", "operation_day", "MAFL"}, p.cat.Tags()...))
+	if hint == "" {
+		hint = ", expected state, version, operation_day, or a scalar, object or list of the catalogue"
+	}
+	p.fault(k, "unknown tag %q%s", tag, hint)
+}
+
+// unknownPart names the parts that there are, or the one that was likely meant.
+func (p *parser) unknownPart(k *yaml.Node, tag string, fields []catalogue.Field, lists []catalogue.List) {
+	var known []string
+	for i := range fields {
+		known = append(known, fields[i].Tag)
+	}
+	for i := range lists {
+		known = append(known, lists[i].Tag)
+	}
+	hint := nearest.Hint(k.Value, known)
+	if hint == "" {
+		hint = ", expected one of " + strings.Join(known, ", ")
+	}
+	p.fault(k, "%s: unknown part %q%s", tag, k.Value, hint)
 }
 
 func (p *parser) records(l *catalogue.List, n *yaml.Node) []flight.Record {
@@ -192,7 +257,7 @@ func (p *parser) records(l *catalogue.List, n *yaml.Node) []flight.Record {
 			}
 			i := slices.IndexFunc(l.Lists, func(nested catalogue.List) bool { return nested.Tag == tag })
 			if i < 0 {
-				p.fault(k, "%s: unknown part %q", l.Tag, tag)
+				p.unknownPart(k, l.Tag, l.Fields, l.Lists)
 				return
 			}
 			if r.Lists == nil {
@@ -217,97 +282,4 @@ func (p *parser) value(f *catalogue.Field, n *yaml.Node) string {
 		p.fault(n, "%s %s", f.Tag, wrong)
 	}
 	return text
-}
-
-func (p *parser) reference(n *yaml.Node) {
-	var typ, key string
-	var value json.RawMessage
-	p.pairs(n, func(name string, k, v *yaml.Node) {
-		switch name {
-		case "reference":
-			typ = p.text(v, name)
-			if _, ok := p.cat.Reference(typ); !ok {
-				p.fault(v, "unknown reference type %q", typ)
-			}
-		case "key":
-			key = p.text(v, name)
-		case "value":
-			value = appendNode(nil, v)
-		default:
-			p.fault(k, "unknown key %q, expected key and value", name)
-		}
-	})
-	if key == "" || value == nil {
-		p.fault(n, "a reference needs key and value")
-		return
-	}
-	if p.world.Refs[typ] == nil {
-		p.world.Refs[typ] = map[string]json.RawMessage{}
-	}
-	p.world.Refs[typ][key] = value
-}
-
-// appendNode writes YAML as JSON with every value a text, as reference records have it.
-func appendNode(b []byte, n *yaml.Node) []byte {
-	switch n.Kind {
-	case yaml.MappingNode:
-		b = append(b, '{')
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendJSON(b, n.Content[i].Value), ':')
-			b = appendNode(b, n.Content[i+1])
-		}
-		return append(b, '}')
-	case yaml.SequenceNode:
-		b = append(b, '[')
-		for i, item := range n.Content {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendNode(b, item)
-		}
-		return append(b, ']')
-	}
-	if n.Tag == "!!null" {
-		return append(b, "null"...)
-	}
-	return appendJSON(b, n.Value)
-}
-
-// derive gives masters their MAFL and holds what was written to it.
-func (p *parser) derive() {
-	for _, id := range slices.Sorted(maps.Keys(p.world.Flights)) {
-		s := p.world.Flights[id]
-		if master, child := s.Master(); child && s.Status == flight.Active && p.world.Flights[master].IsMaster() {
-			m := p.world.Flights[master]
-			m.Members = append(m.Members, flight.Member{FLID: id, FLNO: s.Fields["FLNO"]})
-		}
-	}
-	for id, n := range p.stated {
-		want := membersText(p.world.Flights[id].Members)
-		if got := p.membersOf(n); got != want {
-			p.fault(n, "MAFL of flight %s is %s, expected %s from the flights that state it as MAID", id, got, want)
-		}
-	}
-}
-
-func (p *parser) membersOf(n *yaml.Node) string {
-	var members []flight.Member
-	for _, item := range n.Content {
-		var m flight.Member
-		p.pairs(item, func(key string, k, v *yaml.Node) {
-			switch key {
-			case "FLID":
-				m.FLID, _ = flight.ParseID(v.Value)
-			case "FLNO":
-				m.FLNO = message.SafeText(v.Value, 20)
-			default:
-				p.fault(k, "MAFL: unknown part %q", key)
-			}
-		})
-		members = append(members, m)
-	}
-	return membersText(members)
 }

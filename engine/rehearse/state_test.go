@@ -106,9 +106,12 @@ func TestAnyTextRoundTrips(t *testing.T) {
 func TestStateFaults(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"not a list", "flight: 1", "line 1: expected a list"},
-		{"no flight", "- FLNO: CA1", "line 1: expected an entry that begins with flight"},
+		{"no flight", "- FLNO: CA1", `line 1: found "FLNO", expected an entry that begins with flight`},
 		{"bad id", "- flight: x1", `line 1: flight: found "x1"`},
 		{"unknown tag with its line", "- flight: 1\n  STAND: 1", `line 2: unknown tag "STAND"`},
+		{"unknown tag with the nearest", "- flight: 1\n  STDN: 1", `line 2: unknown tag "STDN", did you mean STND?`},
+		{"reference twice", "- reference: SLST\n  key: 1\n  value: 1\n- reference: SLST\n  key: 1\n  value: 2", "line 4: reference SLST 1 stands twice"},
+		{"all at once", "- flight: 1\n  STDN: 1\n- flight: x\n", `line 2: unknown tag "STDN", did you mean STND?` + "\n" + `state: line 3: flight: found "x"`},
 		{"unknown part", "- flight: 1\n  FDIV: {X: 1}", `FDIV: unknown part "X"`},
 		{"bad time", "- flight: 1\n  SODT: 23JAN210535", `line 2: SODT is "23JAN210535", expected a time`},
 		{"too long", "- flight: 1\n  STND: 123456789", "at most 8 characters"},
@@ -122,7 +125,7 @@ func TestStateFaults(t *testing.T) {
 		{"wrong MAFL", "- flight: 1\n  MAFL: [{FLID: 2}]", "MAFL of flight 1 is [{FLID: 2}], expected []"},
 		{"unknown reference", "- reference: XXXX\n  key: 1\n  value: 1", `unknown reference type "XXXX"`},
 		{"half a reference", "- reference: SLST\n  key: 1", "needs key and value"},
-		{"not YAML", "- flight: [", "state: yaml"},
+		{"not YAML", "- flight: [", "state: line 1: this is not YAML"},
 	}
 	cat := load(t)
 	for _, tt := range tests {
@@ -133,5 +136,43 @@ func TestStateFaults(t *testing.T) {
 	}
 	if w, err := rehearse.ParseState(cat, zone, nil); err != nil || len(w.Flights) != 0 {
 		t.Errorf("an empty state gave %+v, %v", w, err)
+	}
+}
+
+func TestSharedStates(t *testing.T) {
+	cat := load(t)
+	departure := rehearse.Layer{Name: "departure", Data: []byte("- flight: 1\n  STND: 7\n  MAFL: [{FLID: 2}]\n- flight: 2\n  MAID: 1\n- reference: SLST\n  key: S1\n  value: {A: 1}\n")}
+	tests := []struct {
+		name, own, want string
+		shared          []rehearse.Layer
+		fault           string
+	}{
+		{name: "as they are", shared: []rehearse.Layer{departure},
+			want: "- flight: 1\n  STND: 7\n  MAFL: [{FLID: 2}]\n- flight: 2\n  MAID: 1\n- reference: SLST\n  key: S1\n  value: {\"A\":\"1\"}\n"},
+		{name: "the own entry takes the place, whole", own: "- flight: 1\n  version: 3\n- reference: SLST\n  key: S1\n  value: {}\n", shared: []rehearse.Layer{departure},
+			want: "- flight: 1\n  version: 3\n  MAFL: [{FLID: 2}]\n- flight: 2\n  MAID: 1\n- reference: SLST\n  key: S1\n  value: {}\n"},
+		{name: "two that have something in common", shared: []rehearse.Layer{departure, {Name: "other", Data: []byte("- flight: 2\n")}},
+			fault: "state other: line 1: flight 2 is in the state departure as well"},
+		{name: "a fault with its layer", own: "- flight: 3\n  STDN: 1\n", shared: []rehearse.Layer{{Name: "other", Data: []byte("- flight: 4\n  GDTD: 1\n")}},
+			fault: "state: line 2: unknown tag \"STDN\", did you mean STND?\nstate other: line 2: unknown tag \"GDTD\""},
+		{name: "a MAFL that an own entry makes wrong", own: "- flight: 2\n", shared: []rehearse.Layer{departure},
+			fault: "state departure: line 3: MAFL of flight 1 is [{FLID: 2}], expected []"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w, err := rehearse.ParseState(cat, zone, []byte(tt.own), tt.shared...)
+			if tt.fault != "" {
+				if faults, ok := rehearse.FaultsOf(err); !ok || len(faults) == 0 || !strings.Contains(err.Error(), tt.fault) {
+					t.Errorf("%v, expected faults with %q", err, tt.fault)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, string(rehearse.FormatState(cat, zone, w))); diff != "" {
+				t.Errorf("the state (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -68,7 +68,7 @@ func (l *loader) load(s Settings, limits Limits, rec *recorder) (*Rulebook, erro
 	l.read()
 	b := &Rulebook{cat: l.cat, settings: s, limits: limits.orDefault(), shapes: newShapes(l.cat), files: l.files, byKind: map[string]*entry{}, rec: rec}
 	if len(l.faults) == 0 {
-		l.bind(b)
+		l.bind(b, s)
 	}
 	if len(l.faults) > 0 {
 		slices.SortStableFunc(l.faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
@@ -174,7 +174,7 @@ func syntaxError(name string, err error) string {
 }
 
 // bind runs the manifest and the scripts it names, and ties kinds to scripts.
-func (l *loader) bind(b *Rulebook) {
+func (l *loader) bind(b *Rulebook, s Settings) {
 	m, err := b.start(nil)
 	if err != nil {
 		l.faults = append(l.faults, err)
@@ -189,6 +189,7 @@ func (l *loader) bind(b *Rulebook) {
 	l.faults = append(l.faults, faults...)
 	l.use(l.files[manifestFile])
 	headers := map[string]header{}
+	l.bound(m, headers, mf, s)
 	for _, kind := range l.cat.Kinds {
 		name, ok := mf.handler(kind.Name)
 		if !ok {
@@ -211,20 +212,7 @@ func (l *loader) tie(b *Rulebook, m *player, headers map[string]header, kind cat
 		l.fault("%s: %s is handled by %s, and there is no %s", manifestFile, kind.Name, name, full)
 		return
 	}
-	h, known := headers[full]
-	if !known {
-		l.use(f)
-		v, err := m.load(f)
-		if err != nil {
-			l.faults = append(l.faults, err)
-			headers[full] = header{kinds: []string{"*"}}
-			return
-		}
-		var faults []error
-		h, faults = readHeader(full, v, l.cat)
-		l.faults = append(l.faults, faults...)
-		headers[full] = h
-	}
+	h := l.header(m, headers, f)
 	if !slices.ContainsFunc(h.kinds, func(pattern string) bool { return matches(pattern, kind.Name) }) {
 		l.fault("%s: %s is handled by %s, which says it serves %s", manifestFile, kind.Name, name, strings.Join(h.kinds, ", "))
 		return
@@ -239,6 +227,25 @@ func (l *loader) tie(b *Rulebook, m *player, headers map[string]header, kind cat
 		e.writes[tag] = true
 	}
 	b.byKind[kind.Name] = e
+}
+
+// header runs a script, once, and reads what it says of itself. Of one that cannot be run
+// the fault is told once, whatever kinds it serves.
+func (l *loader) header(m *player, headers map[string]header, f *file) header {
+	if h, known := headers[f.name]; known {
+		return h
+	}
+	l.use(f)
+	h := header{kinds: []string{"*"}}
+	if v, err := m.load(f); err != nil {
+		l.faults = append(l.faults, err)
+	} else {
+		var faults []error
+		h, faults = readHeader(f.name, v, l.cat)
+		l.faults = append(l.faults, faults...)
+	}
+	headers[f.name] = h
+	return h
 }
 
 // use marks a file and the libraries it needs as part of the rule set.
@@ -269,5 +276,8 @@ func (l *loader) hash(used []string, s Settings) string {
 	}
 	part("catalogue", catalogue)
 	part("absent-optional", []byte(s.AbsentOptional))
+	if s.Bound != "" {
+		part("bound", []byte(s.Bound))
+	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

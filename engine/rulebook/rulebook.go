@@ -18,6 +18,10 @@ import (
 // Settings are the parts of the configuration that reach rules.
 type Settings struct {
 	AbsentOptional string // Keep or Clear: fields that a schedule does not carry
+	// Bound are scripts at versions, such as "flop-gtdt@1 fdel@2", that take the place of the
+	// manifest's pick for the kinds they serve. A case of the corpus uses it to hold an old
+	// version to what it decided; in production it is empty.
+	Bound string
 }
 
 // The values of Settings.AbsentOptional.

@@ -17,6 +17,8 @@ import (
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
+
+	"msgx/engine/nearest"
 )
 
 const prefix = "msgx."
@@ -84,7 +86,7 @@ func overridesOf(s Sources) (map[string]any, []error) {
 		}
 		key, known := byEnv[name]
 		if !known {
-			faults = append(faults, fmt.Errorf("environment variable %s names no parameter%s", name, nearest(name, keysOf(byEnv))))
+			faults = append(faults, fmt.Errorf("environment variable %s names no parameter%s", name, nearest.Hint(name, keysOf(byEnv))))
 			continue
 		}
 		overrides[prefix+key] = value
@@ -124,7 +126,7 @@ func unknownKeys(found []string) []error {
 	var faults []error
 	for _, key := range found {
 		if !known[key] {
-			faults = append(faults, fmt.Errorf("unknown key %s%s", key, nearest(key, names)))
+			faults = append(faults, fmt.Errorf("unknown key %s%s", key, nearest.Hint(key, names)))
 		}
 	}
 	return faults
