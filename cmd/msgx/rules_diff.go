@@ -111,7 +111,9 @@ func (d *rulesDiff) compare(c *config.Config, oldName, newName string) (comparis
 			return comparison.Report{}, err
 		}
 		for _, s := range cases {
-			comparer.Add(s)
+			if err := comparer.Add(s); err != nil {
+				return comparison.Report{}, err
+			}
 		}
 	}
 	sequence := comparison.Sequence{Decoder: older.Codec, Old: older.Judge, New: newer.Judge}
@@ -120,14 +122,18 @@ func (d *rulesDiff) compare(c *config.Config, oldName, newName string) (comparis
 		if sequence.Messages, err = d.day(c); err != nil {
 			return comparison.Report{}, err
 		}
-		comparer.Add(sequence)
+		if err := comparer.Add(sequence); err != nil {
+			return comparison.Report{}, err
+		}
 	}
 	if len(d.files) > 0 {
 		sequence.Name = "files"
 		if sequence.Messages, err = readMessages(d.files); err != nil {
 			return comparison.Report{}, err
 		}
-		comparer.Add(sequence)
+		if err := comparer.Add(sequence); err != nil {
+			return comparison.Report{}, err
+		}
 	}
 	report := comparer.Report()
 	if report.Messages == 0 {
