@@ -41,6 +41,9 @@ func (p *page) paint(colour, text string) string {
 // line writes a line of pieces, cut to the width of the page; a piece is a text or a colour
 // and its text.
 func (p *page) line(pieces ...piece) {
+	for len(pieces) > 0 && strings.TrimSpace(pieces[len(pieces)-1].text) == "" {
+		pieces = pieces[:len(pieces)-1]
+	}
 	left := pageWidth
 	for i, piece := range pieces {
 		if left <= 0 {

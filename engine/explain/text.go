@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"msgx/engine/comparison"
 	"msgx/engine/decision"
 	"msgx/engine/message"
 )
@@ -13,7 +14,7 @@ import (
 // How much of a long part is shown unless all is asked for.
 const (
 	shownRecords  = 3
-	shownBranches = 30
+	shownBranches = 40
 	shownReads    = 30
 	shownChanges  = 10
 	shownEntries  = 6
@@ -274,9 +275,16 @@ func (x *Explanation) writeWith(p *page) {
 		p.line(plain("    now   %s", d.Old))
 		p.line(plain("    then  "), piece{yellow, d.New})
 	}
-	if w.Branch != nil {
-		p.line(plain("  because of %s", w.Branch))
-		p.wrapped(4, dim, strings.Join(w.Operands, "; "))
+	if b := w.Branch; b != nil {
+		way, only := piece{red, "no   "}, "only with "+w.Name
+		if b.Taken {
+			way = piece{green, "yes  "}
+		}
+		if b.Side == comparison.SideOld {
+			only = "only now"
+		}
+		p.line(plain("  the two part at %s:%d, %s:", b.File, b.Line, only))
+		p.line(plain("    "), way, plain("%s  ", headed(b.Kind, b.Text)), piece{dim, strings.Join(w.Operands, "; ")})
 	}
 }
 

@@ -77,21 +77,22 @@ func (l *Line) write(p *page) {
 
 func (s *Script) writeBranches(p *page) {
 	p.section("branches", "")
-	n := p.limit(len(s.Branches), shownBranches)
+	branches := s.Branches
+	if !p.o.All {
+		branches = wholes(branches)
+	}
+	n := p.limit(len(branches), shownBranches)
 	places := make([]string, n)
-	for i, b := range s.Branches[:n] {
+	for i, b := range branches[:n] {
 		places[i] = fmt.Sprintf("%s:%d", b.File, b.Line)
 	}
 	to := widest(40, places...)
-	for i, b := range s.Branches[:n] {
+	for i, b := range branches[:n] {
 		way := piece{red, "no   "}
 		if b.Taken {
 			way = piece{green, "yes  "}
 		}
-		text := b.Kind + " " + b.Text
-		if strings.HasPrefix(b.Text, b.Kind+" ") { // the head of a loop begins with it
-			text = b.Text
-		}
+		text := headed(b.Kind, b.Text)
 		operands := strings.Join(b.Operands, "; ")
 		head := plain("  %s  ", padded(places[i], to))
 		if columns(head.text)+5+columns(text)+2+columns(operands) <= pageWidth || operands == "" {
@@ -101,8 +102,36 @@ func (s *Script) writeBranches(p *page) {
 		p.line(head, way, plain("%s", text))
 		p.wrapped(to+9, dim, operands)
 	}
-	p.more(2, len(s.Branches)-n+s.Cut, "branches")
+	p.more(2, len(branches)-n+s.Cut, "branches")
 	if n == 0 {
 		p.line(plain("  none"))
 	}
+}
+
+// wholes leaves out the sides of a condition where the condition itself follows, with all its operands.
+func wholes(branches []Branch) []Branch {
+	var out []Branch
+	for i, b := range branches {
+		if b.Kind == "and" || b.Kind == "or" {
+			next := i + 1
+			for next < len(branches) && (branches[next].Kind == "and" || branches[next].Kind == "or") && branches[next].at(b) {
+				next++
+			}
+			if next < len(branches) && branches[next].at(b) && branches[next].Kind != "for" {
+				continue
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func (b Branch) at(other Branch) bool { return b.File == other.File && b.Line == other.Line }
+
+// headed puts the kind of a branch before its text, unless it begins with it: the head of a loop does.
+func headed(kind, text string) string {
+	if strings.HasPrefix(text, kind+" ") {
+		return text
+	}
+	return kind + " " + text
 }
