@@ -1,29 +1,27 @@
 package golden
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
-	"time"
 	_ "time/tzdata" // a case means the same on a machine without zone files
 
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/tools/txtar"
 
-	"msgx/engine/catalogue"
-	"msgx/engine/decision"
 	"msgx/engine/message"
+	"msgx/engine/nearest"
 	"msgx/engine/rehearse"
 )
 
 const (
-	suffix      = ".txtar"
-	stateFile   = "state"
-	expectFile  = "expect"
-	messageType = ".xml"
-	defaultZone = "Asia/Shanghai"
+	suffix         = ".txtar"
+	stateFile      = "state"
+	expectFile     = "expect"
+	expectSomeFile = "expect-some"
+	messageType    = ".xml"
 )
 
 // Case is one file of the corpus.
@@ -33,7 +31,8 @@ type Case struct {
 	archive  *txtar.Archive
 	before   rehearse.World
 	steps    []step
-	expect   string
+	expect   string   // all that has to come of it
+	some     *partial // or some of it
 }
 
 // step is one message of a case.
@@ -42,166 +41,173 @@ type step struct {
 	raw  message.Raw
 }
 
-// Settings are what a case may set, each on a line of its comment: "!zone: Europe/Berlin".
-type Settings struct {
-	Zone            *time.Location
-	DayCutover      time.Duration
-	CodeShare       string
-	AbsentOptional  string
-	IdentityWithDay bool
-	Ignore          []string // nil for the default
-	Payloads        bool     // show the payload of every event
-	encodings       map[string]string
-	characters      map[string]bool
+// step finds a message by its name.
+func (c *Case) step(name string) (int, bool) {
+	i := slices.IndexFunc(c.steps, func(s step) bool { return s.name == name })
+	return i, i >= 0
 }
 
-// ParseCase reads a case. All its faults are told at once.
-func ParseCase(cat *catalogue.Catalogue, name string, data []byte) (*Case, error) {
+// reader parses a case and collects its faults.
+type reader struct {
+	o      *Options
+	c      *Case
+	file   string      // for people
+	head   map[int]int // line of the "-- name --" of each file in the archive
+	given  int         // line of the setting, 0 for none
+	faults Faults
+}
+
+func (r *reader) fault(line int, format string, args ...any) {
+	r.faults = append(r.faults, Fault{r.file, line, fmt.Sprintf(format, args...)})
+}
+
+// parse reads a case. The error is Faults: all that is wrong, each with its place.
+func (o *Options) parse(name string, data []byte) (*Case, error) {
 	c := &Case{Name: name, archive: txtar.Parse(data)}
-	var faults []error
-	fault := func(err error) {
-		if err != nil {
-			faults = append(faults, err)
+	r := &reader{o: o, c: c, file: o.place(fileOf(name)), head: map[int]int{}}
+	line := 1 + bytes.Count(c.archive.Comment, []byte("\n"))
+	for i, f := range c.archive.Files {
+		r.head[i] = line
+		line += 1 + bytes.Count(f.Data, []byte("\n"))
+	}
+	r.comment()
+	r.messages()
+	r.state()
+	r.expectations()
+	return c, r.faults.orNil()
+}
+
+// messages takes the files that are messages, and names those that nobody knows.
+func (r *reader) messages() {
+	seen := map[string]bool{}
+	before := ""
+	for i, f := range r.c.archive.Files {
+		if seen[f.Name] {
+			r.fault(r.head[i], "the file %s stands twice", f.Name)
 		}
-	}
-	fault(c.settings())
-	if strings.TrimSpace(string(c.archive.Comment)) == "" {
-		fault(errors.New("expected a comment that says what the case shows"))
-	}
-	for _, f := range c.archive.Files {
+		seen[f.Name] = true
 		switch {
-		case f.Name == stateFile:
-			world, err := rehearse.ParseState(cat, c.Settings.Zone, f.Data)
-			fault(err)
-			c.before = world
-		case f.Name == expectFile:
-			c.expect = tidy(string(f.Data))
+		case f.Name == stateFile, f.Name == expectFile, f.Name == expectSomeFile:
 		case strings.HasSuffix(f.Name, messageType):
-			raw, err := c.body(f)
-			fault(err)
-			c.steps = append(c.steps, step{name: f.Name, raw: raw})
+			if f.Name < before {
+				r.fault(r.head[i], "found message %s after %s, expected the messages in the order of their names", f.Name, before)
+			}
+			before = f.Name
+			raw, err := r.c.Settings.body(f)
+			if err != nil {
+				r.fault(r.head[i], "%s", err)
+			}
+			raw.MsgID = int64(len(r.c.steps) + 1)
+			r.c.steps = append(r.c.steps, step{name: f.Name, raw: raw})
 		default:
-			fault(fmt.Errorf("file %q: expected %s, %s or NN-name%s", f.Name, stateFile, expectFile, messageType))
+			r.fault(r.head[i], "found the file %q, expected %s, %s, %s or a message such as 01-name%s%s", f.Name,
+				stateFile, expectFile, expectSomeFile, messageType, nearest.Hint(f.Name, []string{stateFile, expectFile, expectSomeFile}))
 		}
 	}
-	if len(c.steps) == 0 {
-		fault(errors.New("expected at least one message, in a file named like 01-name.xml"))
+	if len(r.c.steps) == 0 {
+		r.fault(1, "found no message, expected at least one, in a file named like 01-name%s", messageType)
 	}
-	if !slices.IsSortedFunc(c.steps, func(a, b step) int { return strings.Compare(a.name, b.name) }) {
-		fault(errors.New("expected the messages in the order of their names"))
-	}
-	for i := range c.steps {
-		c.steps[i].raw.MsgID = int64(i + 1)
-	}
-	for file := range c.Settings.encodings {
-		fault(c.named(file))
-	}
-	for file := range c.Settings.characters {
-		fault(c.named(file))
-	}
-	return c, errors.Join(faults...)
+	r.named()
 }
 
-func (c *Case) named(file string) error {
-	if slices.ContainsFunc(c.steps, func(s step) bool { return s.name == file }) {
-		return nil
+// named holds the settings of single messages to the messages that there are.
+func (r *reader) named() {
+	var names []string
+	for _, s := range r.c.steps {
+		names = append(names, s.name)
 	}
-	return fmt.Errorf("a setting names %q, which is no message of the case", file)
+	for file, line := range r.c.Settings.named {
+		if !slices.Contains(names, file) {
+			r.fault(line, "the setting names %q, which is no message of the case%s", file, nearest.Hint(file, names))
+		}
+	}
 }
 
-// settings reads the lines of the comment that begin with "!".
-func (c *Case) settings() error {
-	s := &c.Settings
-	s.CodeShare = decision.KeyMaster
-	s.encodings, s.characters = map[string]string{}, map[string]bool{}
-	zone, err := time.LoadLocation(defaultZone)
-	if err != nil {
-		return err
+// find is a file of the archive and the line of its first line; false when there is none.
+func (r *reader) find(name string) (text []byte, line int, ok bool) {
+	i := slices.IndexFunc(r.c.archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		return nil, 0, false
 	}
-	s.Zone = zone
-	var faults []error
-	for line := range strings.Lines(string(c.archive.Comment)) {
-		setting, is := strings.CutPrefix(strings.TrimSpace(line), "!")
-		if !is {
+	return r.c.archive.Files[i].Data, r.head[i] + 1, true
+}
+
+// state reads what is there before: the shared states that are named, and over
+// them the entries of the case itself.
+func (r *reader) state() {
+	own, line, _ := r.find(stateFile)
+	var shared []rehearse.Layer
+	for _, name := range r.c.Settings.Given {
+		data, err := fs.ReadFile(r.o.corpus(), sharedState(name))
+		if err != nil {
+			known := r.o.states()
+			hint := nearest.Hint(name, known)
+			if hint == "" {
+				hint = ", expected one of " + strings.Join(known, ", ")
+			}
+			r.fault(r.given, "given: found no state %q%s", name, hint)
 			continue
 		}
-		key, value, _ := strings.Cut(setting, ":")
-		if err := s.set(key, strings.TrimSpace(value)); err != nil {
-			faults = append(faults, fmt.Errorf("setting %q: %w", setting, err))
-		}
+		shared = append(shared, rehearse.Layer{Name: name, Data: data})
 	}
-	return errors.Join(faults...)
+	world, err := rehearse.ParseState(r.o.Catalogue, r.c.Settings.Zone, own, shared...)
+	r.c.before = world
+	if err == nil {
+		return
+	}
+	faults, ok := rehearse.FaultsOf(err)
+	if !ok {
+		r.fault(line, "%s", err)
+	}
+	for _, f := range faults {
+		if f.Layer != "" {
+			r.faults = append(r.faults, Fault{r.o.place(sharedState(f.Layer)), f.Line, f.Text})
+			continue
+		}
+		r.fault(line+f.Line-1, "%s", f.Text)
+	}
 }
 
-func (s *Settings) set(key, value string) (err error) {
-	oneOf := func(values ...string) error {
-		if slices.Contains(values, value) {
-			return nil
-		}
-		return fmt.Errorf("found %q, expected one of %s", value, strings.Join(values, ", "))
-	}
-	key, file, _ := strings.Cut(key, " ")
-	switch key {
-	case "zone":
-		s.Zone, err = time.LoadLocation(value)
-	case "day-cutover":
-		s.DayCutover, err = time.ParseDuration(value)
-	case "code-share":
-		s.CodeShare, err = value, oneOf(decision.KeyMaster, decision.KeyOwn)
-	case "absent-optional":
-		s.AbsentOptional, err = value, oneOf("keep", "clear")
-	case "identity-with-day":
-		s.IdentityWithDay, err = value == "true", oneOf("true", "false")
-	case "ignore":
-		s.Ignore = strings.Fields(value)
-	case "show":
-		s.Payloads, err = true, oneOf("payloads")
-	case "encoding":
-		s.encodings[file] = value
-	case "characters":
-		s.characters[file] = true
-	default:
-		err = errors.New("expected one of zone, day-cutover, code-share, absent-optional, identity-with-day, ignore, show, encoding FILE, characters FILE")
-	}
-	return err
-}
+// stateFolder is where states lie that cases share.
+const stateFolder = "states"
 
-// body is a message as it would stand in the mailbox. The case itself is
-// UTF-8; a message in another encoding is encoded here.
-func (c *Case) body(f txtar.File) (message.Raw, error) {
-	raw := message.Raw{Body: f.Data, Characters: c.Settings.characters[f.Name]}
-	name, other := c.Settings.encodings[f.Name]
-	if !other {
-		return raw, nil
-	}
-	var err error
-	switch name {
-	case "GBK":
-		raw.Body, err = simplifiedchinese.GBK.NewEncoder().Bytes(f.Data)
-	case "GB18030":
-		raw.Body, err = simplifiedchinese.GB18030.NewEncoder().Bytes(f.Data)
-	case "UTF-16":
-		raw.Body, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes(f.Data)
-	case "UTF-8-BOM":
-		raw.Body = append([]byte("\xef\xbb\xbf"), f.Data...)
-	default:
-		err = errors.New("expected one of GBK, GB18030, UTF-16, UTF-8-BOM")
-	}
+func sharedState(name string) string { return path.Join(stateFolder, name+".yaml") }
+
+// states are the names of the shared states.
+func (o *Options) states() []string {
+	files, err := fs.Glob(o.corpus(), sharedState("*"))
 	if err != nil {
-		return raw, fmt.Errorf("encoding of %s is %q: %w", f.Name, name, err)
+		panic(err) // the pattern is ours
 	}
-	return raw, nil
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
+	}
+	return files
 }
 
-// withExpect is the file of the case with another expectation.
-func (c *Case) withExpect(expect string) []byte {
+// expectations reads what has to come of the case: all of it, or some of it.
+func (r *reader) expectations() {
+	all, _, whole := r.find(expectFile)
+	some, line, part := r.find(expectSomeFile)
+	switch {
+	case whole && part:
+		r.fault(line-1, "found %s beside %s, expected one of them: the whole says all that the part could", expectSomeFile, expectFile)
+	case part:
+		r.c.some = r.statements(string(some), line)
+	default:
+		r.c.expect = tidy(string(all))
+	}
+}
+
+// withFile is the text of the case with another content of one of its files.
+func (c *Case) withFile(name, text string) []byte {
 	a := *c.archive
 	a.Files = slices.Clone(a.Files)
-	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == expectFile })
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
 	if i < 0 {
-		a.Files, i = append(a.Files, txtar.File{Name: expectFile}), len(a.Files)
+		a.Files, i = append(a.Files, txtar.File{Name: name}), len(a.Files)
 	}
-	a.Files[i].Data = []byte(expect)
+	a.Files[i].Data = []byte(text)
 	return txtar.Format(&a)
 }
 

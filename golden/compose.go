@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/tools/txtar"
 
-	"msgx/engine/catalogue"
-	"msgx/engine/decision"
 	"msgx/engine/rehearse"
 )
 
@@ -57,7 +54,7 @@ func Compose(o Options, d Draft) ([]byte, error) {
 	if state := rehearse.FormatState(o.Catalogue, d.Settings.zone(), d.Before); len(state) > 0 {
 		archive.Files = slices.Insert(archive.Files, 0, txtar.File{Name: stateFile, Data: state})
 	}
-	c, err := d.readsBack(o.Catalogue, txtar.Format(archive))
+	c, err := d.readsBack(&o, txtar.Format(archive))
 	if err != nil {
 		return nil, fmt.Errorf("golden: compose %s: %w", d.Name, err)
 	}
@@ -65,17 +62,17 @@ func Compose(o Options, d Draft) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("golden: compose %s: %w", d.Name, err)
 	}
-	return c.withExpect(c.tell(o.Catalogue, got, c.Settings.Payloads)), nil
+	return c.withFile(expectFile, c.tell(o.Catalogue, got, c.Settings.Payloads)), nil
 }
 
 // readsBack parses what has been written and holds it to the draft.
-func (d *Draft) readsBack(cat *catalogue.Catalogue, text []byte) (*Case, error) {
-	c, err := ParseCase(cat, d.Name, text)
+func (d *Draft) readsBack(o *Options, text []byte) (*Case, error) {
+	c, err := o.parse(d.Name, text)
 	if err != nil {
 		return nil, err
 	}
 	zone := d.Settings.zone()
-	was, is := rehearse.FormatState(cat, zone, d.Before), rehearse.FormatState(cat, zone, c.before)
+	was, is := rehearse.FormatState(o.Catalogue, zone, d.Before), rehearse.FormatState(o.Catalogue, zone, c.before)
 	if !bytes.Equal(was, is) {
 		return nil, fmt.Errorf("the state does not read back as it was (- was, + reads)\n%s", difference(string(was), string(is)))
 	}
@@ -128,33 +125,4 @@ func asText(m NamedRaw) (text []byte, settings []string, err error) {
 		}
 	}
 	return nil, nil, fmt.Errorf("found bytes of no encoding that a case can name: UTF-8, UTF-8-BOM, UTF-16, GBK, GB18030")
-}
-
-func (s *Settings) zone() *time.Location {
-	if s.Zone != nil {
-		return s.Zone
-	}
-	zone, err := time.LoadLocation(defaultZone)
-	if err != nil {
-		panic(err) // the zones are in the binary
-	}
-	return zone
-}
-
-// lines are the settings as a comment has them; defaults are left out.
-func (s *Settings) lines() []string {
-	var out []string
-	say := func(is bool, format string, args ...any) {
-		if is {
-			out = append(out, fmt.Sprintf(format, args...))
-		}
-	}
-	say(s.Zone != nil && s.Zone.String() != defaultZone, "!zone: %s", s.Zone)
-	say(s.DayCutover != 0, "!day-cutover: %s", s.DayCutover)
-	say(s.CodeShare != "" && s.CodeShare != decision.KeyMaster, "!code-share: %s", s.CodeShare)
-	say(s.AbsentOptional != "" && s.AbsentOptional != "keep", "!absent-optional: %s", s.AbsentOptional)
-	say(s.IdentityWithDay, "!identity-with-day: true")
-	say(s.Ignore != nil, "%s", strings.TrimSpace("!ignore: "+strings.Join(s.Ignore, " ")))
-	say(s.Payloads, "!show: payloads")
-	return out
 }

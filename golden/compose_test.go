@@ -8,15 +8,11 @@ import (
 
 	"msgx"
 	"msgx/engine/message"
-	"msgx/schemas"
 )
 
 // Every case of the corpus, taken as a draft, is composed to what it is.
 func TestComposeMakesTheCorpus(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	o := Options{Catalogue: cat, Rules: msgx.Files}
 	cases, err := Load(o)
 	if err != nil {
@@ -28,7 +24,7 @@ func TestComposeMakesTheCorpus(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 			continue
 		}
-		again, err := ParseCase(cat, c.Name, text)
+		again, err := o.parse(c.Name, text)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", c.Name, err, text)
 			continue
@@ -43,18 +39,15 @@ func TestComposeMakesTheCorpus(t *testing.T) {
 }
 
 func TestComposeRefuses(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	body := func(s string) []NamedRaw { return []NamedRaw{{"01-a.xml", message.Raw{Body: []byte(s)}}} }
 	tests := []struct {
 		name string
 		d    Draft
 		want string
 	}{
-		{"no comment", Draft{Messages: body("<MSG/>")}, "expected a comment"},
-		{"no message", Draft{Comment: "C."}, "expected at least one message"},
+		{"no comment", Draft{Messages: body("<MSG/>")}, "found no comment"},
+		{"no message", Draft{Comment: "C."}, "found no message"},
 		{"a head of a file within a message", Draft{Comment: "C.", Messages: body("<MSG>\n-- 02-b.xml --\n</MSG>\n")}, "looks like the head of a file"},
 		{"bytes of no encoding", Draft{Comment: "C.", Messages: body("<MSG>\xff\xff</MSG>")}, "01-a.xml: found bytes of no encoding"},
 	}

@@ -22,12 +22,13 @@ import (
 	"strings"
 
 	"msgx/engine/catalogue"
+	"msgx/engine/nearest"
 	"msgx/engine/rulebook"
 )
 
-// Corpus holds the cases that the binary carries.
+// Corpus holds the cases, and the states they share, that the binary carries.
 //
-//go:embed cases/*.txtar
+//go:embed cases/*.txtar states/*.yaml
 var Corpus embed.FS
 
 // folder is where the cases are, in the corpus and in a checkout's golden directory.
@@ -92,7 +93,7 @@ func (o *Options) names() ([]string, error) {
 	}
 	for _, name := range o.Names {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("golden: none of %d cases is named %q", len(all), name)
+			return nil, fmt.Errorf("golden: none of %d cases is named %q%s", len(all), name, nearest.Hint(name, all))
 		}
 	}
 	var names []string
@@ -126,9 +127,9 @@ func (o *Options) read(name string) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("golden: %w", err)
 	}
-	c, err := ParseCase(o.Catalogue, name, data)
+	c, err := o.parse(name, data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.place(fileOf(name)), err)
+		return nil, err
 	}
 	return c, nil
 }
@@ -141,6 +142,7 @@ func (o *Options) rules(s rulebook.Settings) (*rulebook.Rulebook, error) {
 	return rulebook.Load(o.Rules, o.Catalogue, s, o.Limits)
 }
 
-func indent(text string) string {
-	return "      " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n      ") + "\n"
+// traced loads the rule set of the options for whoever wants to know what happens.
+func (o *Options) traced(s rulebook.Settings) (*rulebook.Rulebook, error) {
+	return rulebook.LoadTraced(o.Rules, o.Catalogue, s, o.Limits)
 }

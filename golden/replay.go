@@ -2,6 +2,7 @@ package golden
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"msgx/engine/catalogue"
@@ -38,7 +39,10 @@ func (c *Case) Before() rehearse.World { return c.before }
 
 // RuleSettings are the settings of the rule set that the case is written for.
 func (c *Case) RuleSettings() rulebook.Settings {
-	return rulebook.Settings{AbsentOptional: cmp.Or(c.Settings.AbsentOptional, rulebook.Keep)}
+	return rulebook.Settings{
+		AbsentOptional: cmp.Or(c.Settings.AbsentOptional, rulebook.Keep),
+		Bound:          strings.Join(c.Settings.Rules, " "),
+	}
 }
 
 // Replay runs the case once; load makes the rule set for the case's rule settings. A
@@ -86,6 +90,12 @@ func (c *Case) judge(cat *catalogue.Catalogue, rules verdict.Rules) *verdict.Jud
 // Mismatch tells how an outcome differs from what the case expects, in print; "" when it
 // does not.
 func (c *Case) Mismatch(cat *catalogue.Catalogue, got *Outcome) string {
+	if c.some != nil {
+		if misses := c.misses(cat, got); len(misses) > 0 {
+			return (&holder{c, cat, got}).print(misses)
+		}
+		return ""
+	}
 	told := c.tell(cat, got, c.Settings.Payloads)
 	if told == c.expect {
 		return ""

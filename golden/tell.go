@@ -17,25 +17,31 @@ import (
 // message with its outcome and effects, then the flights as they are afterwards.
 func (c *Case) tell(cat *catalogue.Catalogue, out *Outcome, payloads bool) string {
 	var b strings.Builder
-	for i, r := range out.Results {
-		tellOutcome(&b, c.steps[i].name, r.Settlement.Outcome)
-		if r.Message != nil {
-			tellCounts(&b, "unknown", r.Message.Unknowns)
-			tellCounts(&b, "dropped", r.Message.Dropped)
-		}
-		tellSettlement(&b, &r.Settlement, payloads)
+	for i := range out.Results {
+		tellMessage(&b, c.steps[i].name, &out.Results[i], payloads)
 	}
 	b.WriteString("\nafterwards:\n")
 	b.Write(rehearse.FormatState(cat, c.Settings.Zone, out.After))
 	return tidy(b.String())
 }
 
-func tellOutcome(b *strings.Builder, name string, o message.Outcome) {
-	fmt.Fprintf(b, "%s: %s", name, o.State)
-	if o.Class != "" {
-		fmt.Fprintf(b, "(%s)", o.Class)
+// tellMessage writes what came of one message.
+func tellMessage(b *strings.Builder, name string, r *rehearse.Result, payloads bool) {
+	b.WriteString(outcomeLine(name, r.Settlement.Outcome) + "\n")
+	if r.Message != nil {
+		tellCounts(b, "unknown", r.Message.Unknowns)
+		tellCounts(b, "dropped", r.Message.Dropped)
 	}
-	fmt.Fprintf(b, " %s\n", o.Reason)
+	tellSettlement(b, &r.Settlement, payloads)
+}
+
+// outcomeLine is the line with which a message begins: "01-sets.xml: DEAD(PROTOCOL) record-count 3, found 2".
+func outcomeLine(name string, o message.Outcome) string {
+	text := name + ": " + string(o.State)
+	if o.Class != "" {
+		text += "(" + string(o.Class) + ")"
+	}
+	return strings.TrimRight(text+" "+o.Reason, " ")
 }
 
 func tellCounts(b *strings.Builder, what string, counts []message.Unknown) {
@@ -89,7 +95,7 @@ func tellEvent(b *strings.Builder, s *decision.Settlement, e *event.Event, paylo
 	b.WriteByte('\n')
 	if e.Target == event.Msg {
 		for _, c := range s.Effects.Advances[i].Changed {
-			tellChange(b, &c)
+			b.WriteString(changeText(&c))
 		}
 	}
 	if payloads && e.Payload != nil {
@@ -97,27 +103,29 @@ func tellEvent(b *strings.Builder, s *decision.Settlement, e *event.Event, paylo
 	}
 }
 
-// tellChange writes one difference; of a list each entry on its own line, as
+// changeText is one difference; of a list each entry on its own line, as
 // it goes (-) and comes (+).
-func tellChange(b *strings.Builder, c *decision.FieldChange) {
+func changeText(c *decision.FieldChange) string {
+	var b strings.Builder
 	gone, isList := entries(c.Before)
 	come, alsoList := entries(c.After)
 	switch {
 	case isList || alsoList:
-		fmt.Fprintf(b, "    %s:\n", c.Path)
+		fmt.Fprintf(&b, "    %s:\n", c.Path)
 		for _, e := range gone {
-			fmt.Fprintf(b, "      - %s\n", e)
+			fmt.Fprintf(&b, "      - %s\n", e)
 		}
 		for _, e := range come {
-			fmt.Fprintf(b, "      + %s\n", e)
+			fmt.Fprintf(&b, "      + %s\n", e)
 		}
 	case c.Before == nil:
-		fmt.Fprintf(b, "    %s: %s\n", c.Path, c.After)
+		fmt.Fprintf(&b, "    %s: %s\n", c.Path, c.After)
 	case c.After == nil:
-		fmt.Fprintf(b, "    %s: %s -> nothing\n", c.Path, c.Before)
+		fmt.Fprintf(&b, "    %s: %s -> nothing\n", c.Path, c.Before)
 	default:
-		fmt.Fprintf(b, "    %s: %s -> %s\n", c.Path, c.Before, c.After)
+		fmt.Fprintf(&b, "    %s: %s -> %s\n", c.Path, c.Before, c.After)
 	}
+	return b.String()
 }
 
 // entries splits a list into its entries.

@@ -26,9 +26,7 @@ func VerdictOptions(c *config.Config) verdict.Options {
 // Traced loads a rule set that tells how it decides, under the limits of the configuration. from names
 // it for people.
 func Traced(c *config.Config, cat *catalogue.Catalogue, rules fs.FS, from string, s rulebook.Settings) (*rulebook.Rulebook, error) {
-	limits := rulebook.DefaultLimits()
-	limits.Instructions = int64(c.Rules.Instructions)
-	book, err := rulebook.LoadTraced(rules, cat, s, limits)
+	book, err := rulebook.LoadTraced(rules, cat, s, Limits(c))
 	if err != nil {
 		return nil, fmt.Errorf("rule set %s: %w", from, err)
 	}
