@@ -71,9 +71,12 @@ func (r *recall) message(ctx context.Context, id int64) (recalled, error) {
 	if record.State == message.Pending {
 		return recalled{}, fmt.Errorf("message %d: not decided yet; `msgx message show %d` tells what it waits for", id, id)
 	}
-	raw, err := r.body(ctx, id)
+	raw, found, err := r.body(ctx, id)
 	if err != nil {
 		return recalled{}, err
+	}
+	if !found {
+		return recalled{}, fmt.Errorf("message %d: %s", id, r.noBody())
 	}
 	if sum := raw.SHA256(); record.SHA256 != "" && sum != record.SHA256 {
 		return recalled{}, fmt.Errorf("message %d: the body that is there now has the digest %.12s, expected %.12s, that of the body that was decided", id, sum, record.SHA256)
@@ -81,22 +84,23 @@ func (r *recall) message(ctx context.Context, id int64) (recalled, error) {
 	return recalled{record, raw}, nil
 }
 
-func (r *recall) body(ctx context.Context, id int64) (message.Raw, error) {
+// body reads a body; false when it is not there (any more).
+func (r *recall) body(ctx context.Context, id int64) (raw message.Raw, found bool, err error) {
 	if r.mailbox == nil {
-		raw, found, err := r.db.RawCopy(ctx, id)
-		if err == nil && !found {
-			err = fmt.Errorf("message %d: we keep no copy of its body; --from-mailbox reads it from the mailbox", id)
-		}
-		return raw, err
+		return r.db.RawCopy(ctx, id)
 	}
 	raws, _, err := r.mailbox.Bodies(ctx, []int64{id}, int64(r.config.Codec.MaxBytes))
-	if err != nil {
-		return message.Raw{}, err
+	if err != nil || len(raws) == 0 {
+		return raw, false, err
 	}
-	if len(raws) == 0 {
-		return message.Raw{}, fmt.Errorf("message %d: the mailbox has no such row any more", id)
+	return raws[0], true, nil
+}
+
+func (r *recall) noBody() string {
+	if r.mailbox == nil {
+		return "we keep no copy of its body; --from-mailbox reads it from the mailbox"
 	}
-	return raws[0], nil
+	return "the mailbox has no such row any more"
 }
 
 // at is the moment of the decision; where no flight was changed, it plays no part in what is decided.

@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"msgx/cmd/msgx/config"
+	"msgx/cmd/msgx/core"
+	"msgx/engine/codec"
+	"msgx/engine/decision"
+	"msgx/engine/flight"
+	"msgx/engine/message"
+	"msgx/engine/redact"
+	"msgx/engine/rehearse"
+	"msgx/engine/rulebook"
+	"msgx/engine/verdict"
+	"msgx/golden"
+)
+
+// recording is what `golden record` was asked.
+type recording struct {
+	msgID        int64
+	dir          string
+	fromMailbox  bool
+	keepPersonal bool
+}
+
+func goldenRecordCommand(g *globals) *cobra.Command {
+	r := &recording{}
+	cmd := &cobra.Command{
+		Use:   "record --msg-id ID [NAME]",
+		Short: "Turn a message that was decided into a golden case",
+		Long: `Turn a message of the mailbox that has been decided into a golden case: its body, the flights and
+reference data that it was decided on, and what came of it. A duplicate brings the message with it
+that it is a duplicate of.
+
+The case is refused when the message, decided again by the rule set that decided it, does not come
+out as it is on record: same outcome, script, versions, notes and events, and every change byte
+for byte. Then personal data are replaced by the rules of msgx.golden.redact, in the body and in the
+flights alike, and the message is decided once more: what comes out has to be of the same shape,
+values aside.
+
+A rule is PATH=REPLACEMENT. PATH names an element from its end: VPCD, VIPF/VPCD, */TEXT for the own
+text of any element. {n} in REPLACEMENT counts the values, so that what was equal stays equal and what
+was not does not. Look through the case before it leaves the place: rules only find what they name.
+
+The case is printed, or written to cases/NAME.txtar of --dir. NAME is that of the kind with the id
+of the message when it is left out.`,
+		Example: "  msgx golden record --msg-id 4711\n  msgx golden record --msg-id 4711 gate-twice --dir ./golden\n" +
+			`  msgx golden record --msg-id 4711 --set "golden.redact=VIPF/VPCD=VIP{n},REMC=remark {n}"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.msgID < 1 {
+				return usageError{errors.New("--msg-id is not given: the id of a message that was decided, from 1")}
+			}
+			if len(args) == 1 && !caseName.MatchString(args[0]) {
+				return usagef("name %q: expected words of small letters and digits with - between them", args[0])
+			}
+			return r.run(cmd, g, strings.Join(args, ""))
+		},
+	}
+	f := cmd.Flags()
+	f.Int64Var(&r.msgID, "msg-id", 0, "id of the message in the mailbox")
+	f.StringVar(&r.dir, "dir", "", "golden directory to write the case into; printed when left out")
+	f.BoolVar(&r.fromMailbox, "from-mailbox", false, "read the body from the mailbox instead of our own copy")
+	f.BoolVar(&r.keepPersonal, "keep-personal-data", false, "replace nothing")
+	return cmd
+}
+
+func (r *recording) run(cmd *cobra.Command, g *globals, name string) error {
+	db, err := g.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	c, err := g.config()
+	if err != nil {
+		return err
+	}
+	past, err := openRecall(cmd.Context(), db, c, r.fromMailbox)
+	if err != nil {
+		return err
+	}
+	defer past.Close()
+	text, name, err := r.compose(cmd.Context(), past, name)
+	if err != nil {
+		return err
+	}
+	if r.dir == "" {
+		_, err := cmd.OutOrStdout().Write(text)
+		return err
+	}
+	file := filepath.Join(r.dir, "cases", name+".txtar")
+	if err := writeNew(file, text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext: say in its comment what it shows, look for personal data that no rule names, then\n  msgx golden run %s --dir %s\n",
+		file, name, shellWord(r.dir))
+	return err
+}
+
+// take is what becomes a case: messages, and what was there before the first.
+type take struct {
+	messages []recalled
+	files    golden.Options
+	settings rulebook.Settings
+	before   rehearse.World
+}
+
+// compose makes the text of the case, and its name.
+func (r *recording) compose(ctx context.Context, past *recall, name string) ([]byte, string, error) {
+	t, err := r.take(ctx, past)
+	if err != nil {
+		return nil, "", err
+	}
+	m := &t.messages[len(t.messages)-1]
+	if name == "" {
+		name = strings.ToLower(fmt.Sprintf("%s-%d", strings.ReplaceAll(orElse(m.Kind, "broken"), "_", "-"), m.MsgID))
+	}
+	raws := make([]message.Raw, len(t.messages))
+	for i := range t.messages {
+		raws[i] = t.messages[i].raw
+		raws[i].MsgID = int64(i + 1)
+	}
+	was, err := t.shapes(past, raws, t.before)
+	if err != nil {
+		return nil, "", err
+	}
+	if !r.keepPersonal {
+		if raws, err = r.redacted(past, t, raws); err != nil {
+			return nil, "", err
+		}
+		is, err := t.shapes(past, raws, t.before)
+		if err != nil {
+			return nil, "", err
+		}
+		if was != is {
+			return nil, "", fmt.Errorf("message %d: without its personal data it is decided differently; was\n%sis\n%sexpected the same; change msgx.golden.redact", r.msgID, was, is)
+		}
+	}
+	draft := golden.Draft{Name: name, Comment: t.comment(), Settings: caseSettings(past.config, t.settings), Before: t.before}
+	for i, raw := range raws {
+		draft.Messages = append(draft.Messages, golden.NamedRaw{Name: fmt.Sprintf("%02d-%s.xml", i+1, strings.ToLower(orElse(t.messages[i].Kind, "broken"))), Raw: raw})
+	}
+	text, err := golden.Compose(t.files, draft)
+	return text, name, err
+}
+
+// redacted replaces personal data in the messages and in what was there before.
+func (r *recording) redacted(past *recall, t *take, raws []message.Raw) ([]message.Raw, error) {
+	by, err := redact.New(past.db.mind.Catalogue, past.config.Golden.Redact)
+	if err != nil {
+		return nil, usagef("msgx.golden.redact: %w", err)
+	}
+	out := make([]message.Raw, len(raws))
+	for i, raw := range raws {
+		if out[i], err = by.Body(raw); err != nil {
+			return nil, fmt.Errorf("%w; --keep-personal-data records it as it is", err)
+		}
+	}
+	t.before, err = by.World(t.before)
+	return out, err
+}
+
+// take reads the message and what it was decided on, and holds it to what is on record.
+func (r *recording) take(ctx context.Context, past *recall) (*take, error) {
+	ids := []int64{r.msgID}
+	last, err := past.message(ctx, r.msgID)
+	if err != nil {
+		return nil, err
+	}
+	if original, duplicate := strings.CutPrefix(last.Failure.SkipReason, "duplicate-of:"); duplicate {
+		id, err := messageID(original)
+		if err != nil {
+			return nil, err
+		}
+		ids = []int64{id, r.msgID}
+	}
+	t := &take{}
+	for i, id := range ids {
+		m, err := past.message(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		t.messages = append(t.messages, m)
+		claimed, err := t.again(ctx, past, &t.messages[i])
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			t.before = rehearse.World{Flights: map[flight.ID]*flight.State{}, Refs: claimed.View.Refs}
+			maps.Copy(t.before.Flights, claimed.View.Flights)
+		}
+	}
+	return t, nil
+}
+
+// again decides a message again on what it was decided on.
+func (t *take) again(ctx context.Context, past *recall, m *recalled) (claimed decision.Claimed, err error) {
+	files, from, settings, remarks, err := past.rules(ctx, m.Decided.Ruleset)
+	if err != nil {
+		return claimed, err
+	}
+	if len(remarks) > 0 {
+		return claimed, fmt.Errorf("message %d: %s", m.MsgID, strings.Join(remarks, "; "))
+	}
+	cat := past.db.mind.Catalogue
+	book, err := rulebook.Load(files, cat, settings, core.Limits(past.config))
+	if err != nil {
+		return claimed, fmt.Errorf("rule set %s: %w", from, err)
+	}
+	t.files = golden.Options{Catalogue: cat, Rules: files, Limits: core.Limits(past.config)}
+	t.settings = settings
+	judge := verdict.New(cat, book, core.VerdictOptions(past.config))
+	var s decision.Settlement
+	msg, broken := past.db.mind.Codec.Decode(m.raw)
+	if broken != nil {
+		s = judge.Broken(m.raw, broken, m.at())
+	} else {
+		if claimed, err = past.before(ctx)(judge.Claim(msg)); err != nil {
+			return claimed, err
+		}
+		s = judge.Judge(msg, claimed, m.at())
+	}
+	if differs := m.deviations(&s); len(differs) > 0 {
+		return claimed, fmt.Errorf("message %d: decided again it does not come out as it is on record:\n  %s", m.MsgID, strings.Join(differs, "\n  "))
+	}
+	return claimed, nil
+}
+
+// shapes runs the messages on the world, as the case will, and tells what comes of it but for values and times.
+func (t *take) shapes(past *recall, raws []message.Raw, before rehearse.World) (string, error) {
+	book, err := rulebook.Load(t.files.Rules, t.files.Catalogue, t.settings, t.files.Limits)
+	if err != nil {
+		return "", err
+	}
+	judge := verdict.New(t.files.Catalogue, book, core.VerdictOptions(past.config))
+	r := rehearse.New(past.db.mind.Codec, judge, func() time.Time { return t.messages[0].at() }, before)
+	var b strings.Builder
+	for i, raw := range raws {
+		s := r.Run(raw).Settlement
+		o := s.Outcome
+		if o.State == message.Failed && t.messages[i].State == message.Dead {
+			o = message.Exhaust(o.Class, o.Reason)
+		}
+		fmt.Fprintf(&b, "  message %d %s %s by %s", i+1, o.State, o.Class, orDash(s.Script))
+		if o.State != t.messages[i].State || o.Class != t.messages[i].Failure.Class {
+			return "", fmt.Errorf("message %d: in a case of its own it is %s(%s) %s, on record it is %s", t.messages[i].MsgID, o.State, o.Class, o.Reason, outcome(&t.messages[i].Record))
+		}
+		for n, a := range s.Effects.Advances {
+			fmt.Fprintf(&b, "; flight %s %s v%d", a.After.ID, a.Op, a.After.Version)
+			if i == len(raws)-1 && (n >= len(t.messages[i].Changes) || t.messages[i].Changes[n].Version != a.After.Version) {
+				return "", fmt.Errorf("message %d: in a case of its own flight %s becomes version %d, which is not on record: its row had been removed before", t.messages[i].MsgID, a.After.ID, a.After.Version)
+			}
+			for _, c := range a.Changed {
+				fmt.Fprintf(&b, " %s(%s>%s)", c.Path, presence(c.Before), presence(c.After))
+			}
+		}
+		for _, n := range s.Effects.Notes {
+			fmt.Fprintf(&b, "; note %s %s", n.FLID, n.Reason)
+		}
+		for _, ref := range s.Effects.Refs {
+			fmt.Fprintf(&b, "; reference %s %s %s", ref.Type, ref.Key, ref.Op)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
+
+// presence tells whether there is a value, and of a list how long it is.
+func presence(raw []byte) string {
+	if orNone(raw) == "none" {
+		return "none"
+	}
+	if raw[0] == '[' {
+		return fmt.Sprintf("%d entries", strings.Count(string(raw), "{"))
+	}
+	return "value"
+}
+
+func (t *take) comment() string {
+	m := &t.messages[len(t.messages)-1]
+	text := fmt.Sprintf("Recorded: message %d, %s %s", m.MsgID, orElse(m.Kind, "of no kind that could be read"), outcome(&m.Record))
+	if m.Decided.Script != "" {
+		text += " by " + m.Decided.Script
+	}
+	return text + "."
+}
+
+// caseSettings are those of the configuration that a case has.
+func caseSettings(c *config.Config, s rulebook.Settings) golden.Settings {
+	out := golden.Settings{
+		Zone: c.Airport.Location, DayCutover: c.Airport.DayCutover, CodeShare: c.Outbox.CodeShare, AbsentOptional: s.AbsentOptional,
+		IdentityWithDay: c.Identity.IncludeDayBoundary,
+	}
+	if !slices.Equal(c.Pipeline.Ignore, codec.DefaultIgnore) {
+		out.Ignore = c.Pipeline.Ignore
+	}
+	return out
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
