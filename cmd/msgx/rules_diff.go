@@ -58,7 +58,7 @@ database cannot tell any more is counted and not compared.
 Exits with 0 when nothing differs and with 1 when something does, or some could not be compared.`,
 		Example: "  msgx rules diff " + shipped + " ./candidate\n  msgx rules diff " + shipped + " ./candidate --over corpus -r schd\n  msgx rules diff ./live ./candidate --over files *.xml\n" +
 			"  msgx rules diff " + shipped + " ./candidate --recorded 4000..4999",
-		Args:    cobra.MinimumNArgs(2),
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := g.config()
 			if err != nil {
