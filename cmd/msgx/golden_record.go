@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type recording struct {
 	dir          string
 	fromMailbox  bool
 	keepPersonal bool
+	remark       string // what has to be said beside the case, "" for nothing
 }
 
 func goldenRecordCommand(g *globals) *cobra.Command {
@@ -94,6 +96,9 @@ func (r *recording) run(cmd *cobra.Command, g *globals, name string) error {
 	if err != nil {
 		return err
 	}
+	if r.remark != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), r.remark)
+	}
 	if r.dir == "" {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
@@ -151,7 +156,16 @@ func (r *recording) compose(ctx context.Context, past *recall, name string) ([]b
 		draft.Messages = append(draft.Messages, golden.NamedRaw{Name: fmt.Sprintf("%02d-%s.xml", i+1, strings.ToLower(orElse(t.messages[i].Kind, "broken"))), Raw: raw})
 	}
 	text, err := golden.Compose(t.files, draft)
-	return text, name, err
+	if err != nil {
+		return nil, "", err
+	}
+	// The corpus is run with the rule set of today, which need not be the one that decided.
+	now := t.files
+	now.Rules = core.RulesFS(past.config)
+	if today, err := golden.Compose(now, draft); err != nil || !bytes.Equal(today, text) {
+		r.remark = fmt.Sprintf("note: rule set %s decides it differently from the one on record; `msgx golden run` will say how", core.RulesFrom(past.config))
+	}
+	return text, name, nil
 }
 
 // redacted replaces personal data in the messages and in what was there before.

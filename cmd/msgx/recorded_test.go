@@ -38,6 +38,7 @@ func TestLookingBack(t *testing.T) {
 	changed := candidate(t, "rules/flop-remc@1.lua", "merge.value", "merge.set_only(merge.value)")
 	t.Run("explain", func(t *testing.T) { explainRecorded(t, s, changed) })
 	t.Run("record", func(t *testing.T) { recordRecorded(t, s) })
+	s.want(s.run("golden record --msg-id 8", "rules.dir="+changed), 0, "REMC: \"remark 1\" -> nothing", "note: rule set "+changed+" decides it differently")
 	t.Run("diff", func(t *testing.T) { diffRecorded(t, s, changed) })
 }
 

@@ -88,9 +88,9 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	text := fmt.Sprintf("what message %d was decided on cannot be told: %s: %s", e.MsgID, e.What, e.Loss)
+	text := fmt.Sprintf("%s cannot be told: %s", e.What, e.Loss)
 	if e.Detail != "" {
-		text += ": " + e.Detail
+		text += ", " + e.Detail
 	}
 	return text
 }
