@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,13 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"msgx"
 	"msgx/cmd/msgx/core"
 	"msgx/cmd/msgx/daemon"
+	"msgx/engine/comparison"
 	"msgx/engine/decision"
 	"msgx/engine/event"
 	"msgx/engine/flight"
 	"msgx/engine/message"
 	"msgx/engine/rehearse"
+	"msgx/engine/rulebook"
 	"msgx/engine/store"
 	"msgx/tools/feed"
 )
@@ -87,6 +91,62 @@ func TestThePastOfEveryMessage(t *testing.T) {
 	}
 	if states[message.Succeeded] < 600 || states[message.Skipped] < 3 || states[message.Dead] < 3 {
 		t.Errorf("what became of the day: %v, expected something of everything", states)
+	}
+	p.compareOver(db, mind)
+}
+
+// compareOver compares another rule set over what is on record, which has to give the same as over the
+// messages alone: groups, branches, examples and flights that end differently.
+func (p *place) compareOver(db *store.Store, mind *core.Core) {
+	p.t.Helper()
+	q := *p
+	candidate := rulesWith(p.t, map[string]string{
+		"rules/flop-dely@1.lua": `local merge = require("merge")
+return { kind = "FLOP-DELY", writes = { "DELY" }, decide = function(view, msg) return merge.flop(view, msg, { DELY = merge.replace }) end }`,
+		"rules/flop-stnd@1.lua": `local merge = require("merge")
+return { kind = "FLOP-STND", writes = { "STND" }, decide = function(view, msg)
+  for _, record in ipairs(msg.records) do
+    local flight = view.flights[record.flid]
+    if flight and flight.STND and #flight.STND > 2 then return { skip = "stand-known" } end
+  end
+  return merge.flop(view, msg, { STND = merge.value })
+end }`,
+	})
+	q.set = append(slices.Clone(p.set), "rules.dir="+candidate)
+	other := q.core()
+	traced := func() (old, newer *rulebook.Rulebook, err error) {
+		if old, err = core.Traced(p.config(), mind.Catalogue, msgx.Files, "shipped", rulebook.Settings{}); err == nil {
+			newer, err = core.Traced(p.config(), mind.Catalogue, os.DirFS(candidate), candidate, rulebook.Settings{})
+		}
+		return old, newer, err
+	}
+	epoch := func() time.Time { return time.Unix(0, 0) }
+	memory := comparison.Sequence{Name: "day", Decoder: mind.Codec, Old: mind.Judge, New: other.Judge, Traced: traced}
+	over := comparison.New(epoch)
+	recorded := over.Recorded(comparison.Recorded{Name: "day", Decoder: mind.Codec, Old: mind.Judge, New: other.Judge, Traced: traced,
+		Lost: func(error) bool { return false },
+		Before: func(claim decision.Claim) (decision.Claimed, error) {
+			past, err := db.ViewBefore(p.t.Context(), claim)
+			return decision.Claimed{Holder: past.Holder, View: past.View}, err
+		}})
+	for _, m := range p.sent {
+		raw := message.Raw{MsgID: m.id, Body: []byte(*m.body), Characters: true}
+		memory.Messages = append(memory.Messages, raw)
+		if err := recorded.Add(raw); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	recorded.End()
+	alone := comparison.New(epoch)
+	if err := alone.Add(memory); err != nil {
+		p.t.Fatal(err)
+	}
+	want := alone.Report()
+	if d := cmp.Diff(want, over.Report()); d != "" {
+		p.t.Errorf("comparison (-in memory +over the record):\n%s", d)
+	}
+	if want.Differing == 0 || len(want.Finals) == 0 {
+		p.t.Errorf("%d messages and %d flights differ, expected some of each", want.Differing, len(want.Finals))
 	}
 }
 
