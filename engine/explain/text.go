@@ -16,7 +16,7 @@ const (
 	shownRecords  = 3
 	shownBranches = 40
 	shownReads    = 30
-	shownChanges  = 10
+	shownChanges  = 5
 	shownEntries  = 6
 	wholeScript   = 60 // lines up to which a script is shown whole
 )
