@@ -282,3 +282,42 @@ func TestThePastThatIsLost(t *testing.T) {
 	lost("history pruned", claim, store.LossPruned, `DELETE FROM flight_change WHERE flid = 1 AND state_version < 4 RETURNING op`)
 	lost("removed", decision.Claim{MsgID: stand, Flights: []flight.ID{2}}, store.LossArchived, `DELETE FROM flight_schd WHERE flid = 2 RETURNING state`)
 }
+
+// A flight whose row was removed and that came back goes on from its last version, then and when it is told again.
+func TestThePastOfAFlightThatCameBack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := p.put(moved("1", "1", ""))
+	stand := p.put(envelope("FLOP", "STND", "<FLOP><FLID>1</FLID><STND>12</STND></FLOP>"))
+	run := func(n int) {
+		t.Helper()
+		d := p.start()
+		p.await("0", fmt.Sprintf(`SELECT %d - count(*) FROM proc_state WHERE state = 'SUCCEEDED'`, n))
+		if err := d.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(2)
+	p.list(`DELETE FROM flight_schd WHERE flid = 1 RETURNING state`)
+	back := p.put(moved("2", "1", ""))
+	run(3)
+	mind := p.core()
+	db, err := daemon.OpenStore(t.Context(), p.config(), mind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	past, err := db.ViewBefore(t.Context(), decision.Claim{MsgID: back, Flights: []flight.ID{1}})
+	want := store.Past{View: decision.View{LastVersions: map[flight.ID]int64{1: 2}}}
+	if d := cmp.Diff(want, past, cmpopts.EquateEmpty()); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	p.again(db, mind, watching{seen: map[int64]decision.Claimed{back: {View: want.View}}}, back)
+	for _, id := range []int64{first, stand} {
+		_, err := db.ViewBefore(t.Context(), decision.Claim{MsgID: id, Flights: []flight.ID{1}})
+		var lost *store.LostError
+		if !errors.As(err, &lost) || lost.Loss != store.LossArchived {
+			t.Errorf("before the row was removed: %v, expected %q", err, store.LossArchived)
+		}
+	}
+}
