@@ -138,8 +138,8 @@ func (c *Case) parts(expect string) map[int]string {
 	return out
 }
 
-// print is the text for people.
-func (r *Ran) print() string {
+// text is the form for people.
+func (r *Ran) text() string {
 	var b strings.Builder
 	if r.Script == "" {
 		fmt.Fprintf(&b, "%s was shown to no rule\n", r.Message)
@@ -161,7 +161,10 @@ func (r *Ran) print() string {
 	if len(r.Branches) > 0 {
 		b.WriteString("which way it went:\n")
 	}
-	for _, br := range r.Branches {
+	for i, br := range r.Branches {
+		if r.told(i) {
+			continue
+		}
 		fmt.Fprintf(&b, "  %s:%d:%d  %s `%s` was %t", br.File, br.Line, br.Column, br.Kind, br.Text, br.Taken)
 		if len(br.Operands) > 0 {
 			b.WriteString(": " + strings.Join(br.Operands, ", "))
@@ -175,4 +178,20 @@ func (r *Ran) print() string {
 		fmt.Fprintf(&b, "as well differ: %s\n", strings.Join(r.Others, ", "))
 	}
 	return b.String()
+}
+
+// told is whether a branch is a side of a condition that is told whole right behind it,
+// with all its operands.
+func (r *Ran) told(i int) bool {
+	side := &r.Branches[i]
+	for ; i < len(r.Branches); i++ {
+		b := &r.Branches[i]
+		if b.File != side.File || b.Line != side.Line {
+			return false
+		}
+		if b.Kind != "and" && b.Kind != "or" {
+			return side.Kind == "and" || side.Kind == "or"
+		}
+	}
+	return false
 }

@@ -62,7 +62,7 @@ func TestFaults(t *testing.T) {
 		{"of afterward", someCase("afterward:\n  unchanged: 1\n"), `"afterward" is no message of the case, did you mean afterwards?`},
 		{"without a colon", someCase("01-first.xml DEAD\n"), `case.txtar:16: found "01-first.xml DEAD", expected a message and a colon`},
 		{"a message twice", someCase("01-first.xml: DEAD\n01-first.xml: DEAD\n"), "case.txtar:17: 01-first.xml stands twice"},
-		{"unknown outcome", someCase("01-first.xml: SUCEEDED\n"), `case.txtar:16: outcome: found "SUCEEDED", expected one of SUCCEEDED, SKIPPED, FAILED, DEAD, did you mean SUCCEEDED?`},
+		{"unknown outcome", someCase("01-first.xml: SUCCEEEDED\n"), `case.txtar:16: outcome: found "SUCCEEEDED", expected one of SUCCEEDED, SKIPPED, FAILED, DEAD, did you mean SUCCEEDED?`},
 		{"unknown class", someCase("01-first.xml: DEAD(PROTOCOLL)\n"), `case.txtar:16: class: found "PROTOCOLL", expected one of MALFORMED,`},
 		{"something behind afterwards", someCase("afterwards: SUCCEEDED\n"), `case.txtar:16: found "SUCCEEDED" behind afterwards:`},
 		{"unknown statement", someCase("01-first.xml:\n  contain: x\n"), `case.txtar:17: found "contain: x", did you mean contains?`},

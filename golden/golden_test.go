@@ -1,6 +1,7 @@
 package golden_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,5 +121,28 @@ func TestCorpusInTheBinaryPasses(t *testing.T) {
 	report, err := golden.Run(t.Context(), golden.Options{Catalogue: load(t), Rules: msgx.Files, Pattern: "^flop-s"})
 	if err != nil || !report.OK() || report.Passed < 2 {
 		t.Errorf("%v, %+v", err, report)
+	}
+}
+
+// A state that no case shares is left over from one.
+func TestSharedStatesAreShared(t *testing.T) {
+	files, err := fs.Glob(golden.Corpus, "states/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %d states", err, len(files))
+	}
+	cases, err := golden.Load(golden.Options{Catalogue: load(t), Rules: msgx.Files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]int{}
+	for _, c := range cases {
+		for _, name := range c.Settings.Given {
+			used["states/"+name+".yaml"]++
+		}
+	}
+	for _, file := range files {
+		if used[file] < 2 {
+			t.Errorf("%s: %d cases take it, expected some to share it", file, used[file])
+		}
 	}
 }

@@ -193,8 +193,8 @@ func eventWord(target event.Target) string {
 	return "schd"
 }
 
-// print tells what does not hold, and what came of the messages that it is about.
-func (h *holder) print(misses []miss) string {
+// text tells what does not hold, and what came of the messages that it is about.
+func (h *holder) text(misses []miss) string {
 	var b strings.Builder
 	var about []int
 	for _, m := range misses {

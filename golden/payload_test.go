@@ -32,8 +32,9 @@ func TestPayloadsFollowTheirSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked := 0
+	books := newLoaded(o.rules)
 	for _, c := range cases {
-		out, err := c.Replay(cat, o.rules)
+		out, err := c.Replay(cat, books.book)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

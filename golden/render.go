@@ -35,7 +35,7 @@ func (c *CaseReport) whole() string {
 	}
 	b.WriteString(strings.TrimRight(c.Text, "\n") + "\n")
 	if c.Ran != nil {
-		b.WriteString("\n" + c.Ran.print())
+		b.WriteString("\n" + c.Ran.text())
 	}
 	fmt.Fprintf(&b, "\nagain: %s\n", c.Again)
 	return b.String()

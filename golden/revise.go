@@ -66,7 +66,7 @@ func (c *Case) mended(file string, h *holder) (string, error) {
 		lines[m.row] = m.mend + "\n"
 	}
 	if len(open) > 0 {
-		return "", fmt.Errorf("%s: nothing tells what these lines would have to be; change them by hand\n%s", file, strings.TrimRight(h.print(open), "\n"))
+		return "", fmt.Errorf("%s: nothing tells what these lines would have to be; change them by hand\n%s", file, strings.TrimRight(h.text(open), "\n"))
 	}
 	return strings.Join(lines, ""), nil
 }

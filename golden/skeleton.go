@@ -103,10 +103,10 @@ func (s *skeleton) flight(k *catalogue.Kind) {
 }
 
 func (s *skeleton) element(depth int, tag string) {
-	switch {
-	case tag == "FLID":
-	case tag == "MAID": // would make the flight a code share of another
-	case tag == "SODT": // as the state has it: another would be another operation day
+	switch tag {
+	case "FLID":
+	case "MAID": // would make the flight a code share of another
+	case "SODT": // as the state has it: another would be another operation day
 		s.line(depth, "<SODT>23JAN210935</SODT>")
 	default:
 		if f, ok := s.cat.Scalar(tag); ok {

@@ -37,5 +37,8 @@
 // (instrument.go), in the same sandbox, is asked the same and reports what ran, which way
 // each branch went, and what was read (record.go, trace.go).
 //
+// Old versions of a script stay in the files. Settings.Bound lets one decide again, in the place of
+// the version that the manifest picks (bound.go); the corpus holds old versions that way.
+//
 // A Rulebook is safe for one caller at a time; several can live side by side.
 package rulebook
