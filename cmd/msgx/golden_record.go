@@ -114,7 +114,7 @@ func (r *recording) compose(ctx context.Context, past *recall, name string) ([]b
 	}
 	m := &t.messages[len(t.messages)-1]
 	if name == "" {
-		name = strings.ToLower(fmt.Sprintf("%s-%d", strings.ReplaceAll(orElse(m.Kind, "broken"), "_", "-"), m.MsgID))
+		name = fmt.Sprintf("%s-%d", m.fileName(), m.MsgID)
 	}
 	raws := make([]message.Raw, len(t.messages))
 	for i := range t.messages {
@@ -139,7 +139,7 @@ func (r *recording) compose(ctx context.Context, past *recall, name string) ([]b
 	}
 	draft := golden.Draft{Name: name, Comment: t.comment(), Settings: caseSettings(past.config, t.settings), Before: t.before}
 	for i, raw := range raws {
-		draft.Messages = append(draft.Messages, golden.NamedRaw{Name: fmt.Sprintf("%02d-%s.xml", i+1, strings.ToLower(orElse(t.messages[i].Kind, "broken"))), Raw: raw})
+		draft.Messages = append(draft.Messages, golden.NamedRaw{Name: fmt.Sprintf("%02d-%s.xml", i+1, t.messages[i].fileName()), Raw: raw})
 	}
 	text, err := golden.Compose(t.files, draft)
 	if err != nil {
@@ -182,9 +182,10 @@ func caseSettings(c *config.Config, s rulebook.Settings) golden.Settings {
 	return out
 }
 
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
+// fileName is the kind of a message as part of a file name. What the message called itself may be any text.
+func (m *recalled) fileName() string {
+	if name := strings.ToLower(m.Kind); caseName.MatchString(name) {
+		return name
 	}
-	return text
+	return "message"
 }

@@ -143,7 +143,7 @@ func presence(raw []byte) string {
 
 func (t *take) comment() string {
 	m := &t.messages[len(t.messages)-1]
-	text := fmt.Sprintf("Recorded: message %d, %s %s", m.MsgID, orElse(m.Kind, "of no kind that could be read"), outcome(&m.Record))
+	text := fmt.Sprintf("Recorded: message %d, %s %s", m.MsgID, message.SafeText(orDash(m.Kind), 40), outcome(&m.Record))
 	if m.Decided.Script != "" {
 		text += " by " + m.Decided.Script
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -128,6 +129,9 @@ func (r *recall) explain(ctx context.Context, id int64, with string) (*explain.E
 	s := e.Settlement()
 	x.Recorded = &explain.Recorded{Ruleset: m.Decided.Ruleset, Script: m.Decided.Script, Differs: m.deviations(&s), Remarks: remarks}
 	x.Recorded.Same = len(x.Recorded.Differs) == 0
+	if m.Failure.Class == message.Infra || strings.HasPrefix(m.Failure.LastError, string(message.Infra)+": ") {
+		x.Recorded.Remarks = append(x.Recorded.Remarks, "the infrastructure failed then; this is what would have been decided")
+	}
 	if other != nil {
 		x.With = e.With(with, other)
 	}

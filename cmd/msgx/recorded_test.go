@@ -11,7 +11,7 @@ import (
 	"msgx/engine/explain"
 )
 
-// recordedDay serves a few messages whose ids are 1 to 8.
+// recordedDay serves a few messages whose ids are 1 to 9.
 func recordedDay(t *testing.T) *served {
 	t.Helper()
 	s := newServed(t)
@@ -25,8 +25,13 @@ func recordedDay(t *testing.T) *served {
 		operation(11, "REMC", `<FLID>1</FLID><REMC>Mr Wang &amp; family</REMC>`),
 		"<MSG><META>",
 		operation(13, "REMC", `<FLID>1</FLID><REMC></REMC>`),
+		operation(14, "../X", `<FLID>1</FLID>`),
 	)
-	s.serve("message show 8", "delivered  2 of 2 events")
+	s.set["pipeline.backoff"] = "10ms,10ms,10ms,10ms"
+	stop := s.begin()
+	s.until("message show 8", "delivered  2 of 2 events")
+	s.until("message show 9", "marked     20")
+	stop()
 	return s
 }
 
@@ -50,7 +55,8 @@ func explainRecorded(t *testing.T, s *served, changed string) {
 	s.want(s.run("message explain 8 --with "+changed), 0, "REMC", "with "+changed, "now   none\n    then  unchanged\n", "the two part at rules/lib/merge.lua:")
 	s.want(s.run("message explain 8 --with "+shipped), 0, "the same is decided by flop-remc@1")
 	s.want(s.run("message explain 5 --from-mailbox"), 0, "what is on record")
-	s.want(s.run("message explain 9"), exitFailed, "message 9: not enqueued")
+	s.want(s.run("message explain 9"), 0, "FAILED(UNSUPPORTED)", "what is on record")
+	s.want(s.run("message explain 10"), exitFailed, "message 10: not enqueued")
 	s.want(s.run("message explain x"), exitUsage, "expected a whole number")
 	var x explain.Explanation
 	if r := s.run("message explain 3 --json"); json.Unmarshal([]byte(r.out), &x) != nil || x.Recorded == nil || !x.Recorded.Same || x.Script.ID != "flop-vipf@1" {
@@ -97,6 +103,7 @@ func recordRecorded(t *testing.T, s *served) {
 	}
 	s.want(s.run("golden record --msg-id 2"), 0, "-- state --", "Recorded: message 2, FLOP-GTDT SUCCEEDED by flop-gtdt@1.")
 	s.want(s.run("golden record --msg-id 2 case-2 --dir "+dir), exitUsage, "is there already")
+	s.want(s.run("golden record --msg-id 9 --dir "+dir), 0, filepath.Join(dir, "cases", "message-9.txtar"))
 	s.want(s.run("golden record"), exitUsage, "--msg-id is not given")
 	s.want(s.run("golden record --msg-id 2", "golden.redact=GATE=nowhere"), 0, "<GATE>nowhere</GATE>")
 	s.want(s.run("golden record --msg-id 2", "golden.redact=FLID=1"), exitUsage, "rule \"FLID=1\"")
@@ -104,7 +111,7 @@ func recordRecorded(t *testing.T, s *served) {
 }
 
 func diffRecorded(t *testing.T, s *served, changed string) {
-	s.want(s.run("rules diff shipped shipped --recorded 1..100"), 0, "0 of 8 messages are decided differently, 0 flights end differently")
+	s.want(s.run("rules diff shipped shipped --recorded 1..100"), 0, "0 of 9 messages are decided differently, 0 flights end differently")
 	s.want(s.run("rules diff shipped "+changed+" --recorded 1..7"), 0, "0 of 7 messages")
 	s.want(s.run("rules diff shipped "+changed+" --recorded 2..8"), exitFailed, "FLOP-REMC  flop-remc@1  REMC: 1 messages",
 		"because in the new rule set, rules/lib/merge.lua:", "`said ~= CLEAR` does not hold (said = CLEAR)", "such as message 8 of recorded, flight 1", "old  none\n      new  unchanged",
