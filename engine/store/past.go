@@ -187,25 +187,35 @@ func (r *rebuilding) holder(ctx context.Context) (*message.Binding, error) {
 // masters then, and every flight whose MAID was one of those then.
 func (r *rebuilding) family(ctx context.Context, view *decision.View) error {
 	found := &pastFlights{states: map[flight.ID]*flight.State{}, lastVersions: map[flight.ID]int64{}, done: map[flight.ID]bool{}}
-	if err := r.rebuild(ctx, found, r.claim.Flights, func(*flight.State) bool { return false }); err != nil {
-		return err
-	}
 	kin := map[flight.ID]bool{}
-	for _, id := range slices.Concat(r.claim.Flights, r.claim.Masters) {
+	ofKin := func(s *flight.State) bool { master, child := s.Master(); return child && kin[master] }
+	stated := slices.Concat(r.claim.Flights, r.claim.Masters)
+	for _, id := range stated {
 		kin[id] = true
 	}
-	for _, s := range found.states {
-		if master, child := s.Master(); child {
-			kin[master] = true
+	if err := r.rebuild(ctx, found, stated, ofKin); err != nil {
+		return err
+	}
+	for _, id := range r.claim.Flights {
+		if s := found.states[id]; s != nil {
+			if master, child := s.Master(); child {
+				kin[master] = true
+			}
 		}
 	}
-	ofKin := func(s *flight.State) bool { master, child := s.Master(); return child && kin[master] }
-	former, err := r.formerChildren(ctx, kin)
+	more, err := r.formerChildren(ctx, kin)
 	if err != nil {
 		return err
 	}
-	if err := r.rebuild(ctx, found, append(slices.Sorted(maps.Keys(kin)), former...), ofKin); err != nil {
-		return err
+	for _, id := range slices.Sorted(maps.Keys(kin)) {
+		if !found.done[id] {
+			more = append(more, id)
+		}
+	}
+	if len(more) > 0 {
+		if err := r.rebuild(ctx, found, more, ofKin); err != nil {
+			return err
+		}
 	}
 	for id, s := range found.states {
 		if kin[id] || ofKin(s) {

@@ -54,11 +54,12 @@ func (r *rebuilding) rebuild(ctx context.Context, out *pastFlights, ids []flight
 			missing[id] = true
 		}
 	}
-	changes, err := r.changes(ctx, slices.Sorted(maps.Keys(missing)))
+	wantedIDs := slices.Sorted(maps.Keys(missing))
+	changes, err := r.changes(ctx, wantedIDs)
 	if err != nil {
 		return err
 	}
-	for id := range missing {
+	for _, id := range wantedIDs {
 		out.done[id] = true
 		state, last, err := r.before(id, today.Flights[id], today.LastVersions[id], changes[id])
 		if err != nil {
