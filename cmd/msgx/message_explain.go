@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -35,7 +34,7 @@ func (t *telling) text(w io.Writer, x *explain.Explanation) error {
 	return err
 }
 
-// messageIDs reads ids as the command line has them.
+// messageID reads an id as the command line has it.
 func messageID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
@@ -199,6 +198,3 @@ func joined(msg *message.Message, judges []*explain.Explainer) decision.Claim {
 	}
 	return claim
 }
-
-// errNothingAsked ends a command that was given nothing to do.
-var errNothingAsked = errors.New("expected a message file, or --case with the name of a golden case")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -166,3 +167,6 @@ func (r *rulesExplain) caseScene(c *config.Config, mind *core.Core) (*scene, err
 	s.codec, err = codec.New(mind.Catalogue, codec.Options{Zone: found.Settings.Zone, Ignore: found.Settings.Ignore})
 	return s, err
 }
+
+// errNothingAsked ends a command that was given nothing to do.
+var errNothingAsked = errors.New("expected a message file, or --case with the name of a golden case")
