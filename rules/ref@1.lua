@@ -1,6 +1,6 @@
 -- Reference data of any type. ADD, UPD, DNLD and RESP write their records, DEL removes
--- them; a record that a message does not carry stays. A wrong RECS and a record without
--- a key are named, no more.
+-- them; a record that a message does not carry stays. A wrong RECS is named,
+-- no more. A record without a key never comes here: the host calls the message malformed.
 
 return {
   kinds  = { "REF-*" },
@@ -14,9 +14,7 @@ return {
       table.insert(notes, { reason = "record-count " .. msg.recs .. ", found " .. #msg.records })
     end
     for _, record in ipairs(msg.records) do
-      if not record.key then
-        table.insert(notes, { reason = "record-without-key" })
-      elseif deletes then
+      if deletes then
         table.insert(refs, { type = reference_type, key = record.key, op = "delete" })
       else
         table.insert(refs, { type = reference_type, key = record.key, op = "upsert", value = record.value })

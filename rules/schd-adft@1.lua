@@ -4,9 +4,8 @@
 local merge = require("merge")
 
 local how = {
-  value  = merge.set_only(merge.value),
-  list   = merge.set_only(merge.replace),
-  absent = "keep",
+  value = merge.set_only(merge.value),
+  list  = merge.set_only(merge.replace),
 }
 
 return {

@@ -1,6 +1,9 @@
 package rulebook
 
-// Budget is how many instructions a decision on a message of so many records may use.
-func (b *Rulebook) Budget(records int) int64 {
-	return b.limits.Instructions + int64(records)*b.limits.InstructionsPerRecord
+import "strings"
+
+// OutOfBudget tells whether the text of an error of Decide, or a reason made of it, says that a
+// script used up its instructions or its strings: the mark of a loop that does not end.
+func OutOfBudget(reason string) bool {
+	return strings.Contains(reason, errInstructions.Error()) || strings.Contains(reason, errStrings.Error())
 }

@@ -41,6 +41,7 @@ type loader struct {
 	files  map[string]*file // by path
 	used   map[string]bool
 	probes *probes // when the trees are to be instrumented
+	cache  *Cache  // of what was compiled before; may be nil
 	faults []error
 }
 
@@ -135,6 +136,10 @@ func (l *loader) compile(name string) {
 		l.fault("%s: %d bytes, expected at most %d", name, len(source), maxFile)
 		return
 	}
+	if f := l.cache.find(name, source); f != nil {
+		l.files[name] = f
+		return
+	}
 	chunk, err := parse.Parse(strings.NewReader(string(source)), name)
 	if err != nil {
 		l.fault("%s", syntaxError(name, err))
@@ -155,6 +160,9 @@ func (l *loader) compile(name string) {
 		return
 	}
 	l.files[name] = &file{name: name, source: source, proto: proto, requires: requires}
+	if len(faults) == 0 {
+		l.cache.keep(l.files[name])
+	}
 }
 
 // syntaxError puts the place first, as everywhere else.

@@ -53,6 +53,7 @@ type tracer struct {
 	rec    *recorder
 	limits Limits
 	last   *Trace
+	tell   func(kind string, t *Trace)    // told after each Decide; see Watch
 	same   func(decision.Decision, error) // told what the twin decides; for tests
 }
 
@@ -93,6 +94,9 @@ func (t *tracer) follow(msg *message.Message, view decision.View, d decision.Dec
 	t.last = t.rec.trace(t.rec.now)
 	t.last.Instructions = spent
 	t.last.Writes = written(d)
+	if t.tell != nil {
+		t.tell(msg.Kind, t.last)
+	}
 }
 
 // written lists what a decision says of flights and references.

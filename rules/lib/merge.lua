@@ -69,7 +69,7 @@ local function put_by_key(list, said, elements)
   local placed, result = {}, {}
   for _, record in ipairs(list) do
     local key = key_of(record, elements)
-    if not key or not groups[key] then
+    if not groups[key] then -- nor is a record without a key in any group
       table.insert(result, record)
     elseif not placed[key] then
       placed[key] = true
@@ -80,7 +80,7 @@ local function put_by_key(list, said, elements)
   end
   for _, record in ipairs(said) do
     local key = key_of(record, elements)
-    if not key or not placed[key] then
+    if not placed[key] then
       table.insert(result, record)
     end
   end
@@ -153,20 +153,18 @@ function merge.flop(view, msg, modes)
       end
     end
   end
-  if #drafts == 0 and #notes > 0 then
+  if #drafts == 0 then -- the host hands over no operation without records
     return { skip = notes[1].reason }
   end
   return { changes = changes_of(drafts), notes = notes }
 end
 
--- What a schedule always carries; absence says nothing about these.
-local mandatory = { FLID = true, FFID = true, SODT = true }
-
--- Empties what the flight has and the record does not carry.
+-- Empties what the flight has and the record does not carry. FFID names the flight and is never
+-- emptied; without FLID or SODT the host rejects a schedule, so these are always carried.
 local function clear_absent(d, record)
   for tag, value in pairs(d.flight) do
     local shape = flight.shape[tag]
-    if shape and record[tag] == nil and not mandatory[tag] then
+    if shape and record[tag] == nil and tag ~= "FFID" then
       if shape ~= "list" then
         draft.clear(d, tag)
       elseif #value > 0 then
@@ -189,19 +187,15 @@ end
 
 -- Flights as a schedule carries them, with one mode for scalars and objects and one for lists:
 --
---   merge.schedule(view, msg, { value = merge.value, list = merge.replace, absent = "keep" })
+--   merge.schedule(view, msg, { value = merge.value, list = merge.replace, absent = "clear" })
 --
--- absent = "clear" empties what a record does not carry. A flight that the message
--- does not name is never touched.
+-- absent = "clear" empties what a record does not carry; anything else, or nothing, keeps it. A flight that the message
+-- does not name is never touched, and none is named twice: the host rejects such a schedule.
 function merge.schedule(view, msg, how)
-  local drafts, by_flid = {}, {}
+  local drafts = {}
   for _, record in ipairs(msg.records) do
-    local d = by_flid[record.flid]
-    if not d then
-      d = start(view, record.flid)
-      by_flid[record.flid] = d
-      table.insert(drafts, d)
-    end
+    local d = start(view, record.flid)
+    table.insert(drafts, d)
     if how.absent == "clear" then
       clear_absent(d, record)
     end
