@@ -18,7 +18,16 @@ func rulesCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(rulesListCommand(g), rulesDiffCommand(g), rulesBenchCommand(g), rulesNewCommand(g), rulesTestCommand(g), rulesMutateCommand(g), rulesLintCommand(g))
+	cmd.AddCommand(
+		rulesListCommand(g),
+		rulesDiffCommand(g),
+		rulesBenchCommand(g),
+		rulesNewCommand(g),
+		rulesTestCommand(g),
+		rulesMutateCommand(g),
+		rulesLintCommand(g),
+		rulesExplainCommand(g),
+	)
 	return cmd
 }
 

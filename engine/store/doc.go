@@ -29,6 +29,8 @@
 //   - A trigger, not a promise, keeps a flight's version and operation day, finished states and confirmed marks.
 //   - Values are canonical text on this side, typed columns on the other. Times are instants, to the microsecond.
 //     MAFL is not stored: it is derived from the children whenever flights are read.
+//   - What a message was judged on can be rebuilt (ViewBefore): later versions are taken back from the current state, one
+//     recorded change after the other, and each has to fit. What is lost is told as a LostError, never guessed.
 //   - A flight whose row is gone is read with the highest version that history or the outbox knows of it.
 //   - Text of a message passes message.SafeText before it is stored; bodies are bytes.
 //   - Plans are made once for a statement and serve every call; sequential scans, hash and merge joins are off

@@ -23,6 +23,7 @@ type Config struct {
 	Outbox   OutboxConfig   `koanf:"outbox"`
 	Codec    CodecConfig    `koanf:"codec"`
 	Rules    RulesConfig    `koanf:"rules"`
+	Golden   GoldenConfig   `koanf:"golden"`
 	Lease    LeaseConfig    `koanf:"lease"`
 	HTTP     HTTPConfig     `koanf:"http"`
 	Log      LogConfig      `koanf:"log"`
@@ -126,6 +127,11 @@ type CodecConfig struct {
 type RulesConfig struct {
 	Dir          string `koanf:"dir"`
 	Instructions int    `koanf:"instructions"`
+}
+
+// GoldenConfig is how messages become golden cases.
+type GoldenConfig struct {
+	Redact []string `koanf:"redact"`
 }
 
 // LeaseConfig is the single active instance.

@@ -1,5 +1,7 @@
 package config
 
+import "msgx/engine/redact"
+
 // Parameter documents one key: the single source of defaults and of the
 // parameter table in the README.
 type Parameter struct {
@@ -88,6 +90,7 @@ func Parameters() []Parameter {
 		text("codec.site-file", "", "YAML file that overrides lengths, lists and on-bad of the catalogue"),
 		text("rules.dir", "", "directory with handlers.lua and rules/; empty uses the rule set in the binary"),
 		count("rules.instructions", 200000, 10000, "Lua instructions that a decision may use, and 10,000 more for each record"),
+		list("golden.redact", redact.Defaults, "what golden record replaces, as PATH=REPLACEMENT: personal data in messages and flights"),
 		duration("lease.duration", "10s", "how long an instance that fell silent stays the active one"),
 		text("http.listen", "127.0.0.1:8480", "address of metrics and health"),
 		oneOf("log.level", "info", "least severe line that is written", "debug", "info", "warn", "error"),

@@ -12,7 +12,6 @@ import (
 	"msgx/cmd/msgx/config"
 	"msgx/engine/catalogue"
 	"msgx/engine/codec"
-	"msgx/engine/decision"
 	"msgx/engine/message"
 	"msgx/engine/rulebook"
 	"msgx/engine/verdict"
@@ -48,14 +47,7 @@ func New(c *config.Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	judge := verdict.New(cat, rules, verdict.Options{
-		Options: decision.Options{
-			Zone:         c.Airport.Location,
-			DayCutover:   c.Airport.DayCutover,
-			CodeShareKey: c.Outbox.CodeShare,
-		},
-		IdentityWithDay: c.Identity.IncludeDayBoundary,
-	})
+	judge := verdict.New(cat, rules, VerdictOptions(c))
 	return &Core{
 		Catalogue: cat, Codec: decoder, Rules: rules, Judge: judge,
 		Retry: message.Retry{MaxAttempts: c.Pipeline.MaxAttempts, Tiers: c.Pipeline.Backoff},
