@@ -23,13 +23,26 @@ import (
 type Core struct {
 	Catalogue *catalogue.Catalogue
 	Codec     *codec.Codec
-	Rules     *rulebook.Rulebook
+	Rules     *rulebook.Rulebook // nil after Prepare, and so is Judge
 	Judge     *verdict.Judge
 	Retry     message.Retry
 }
 
 // New builds a core. Its error names every fault of the part that failed.
 func New(c *config.Config) (*Core, error) {
+	core, err := Prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	if core.Rules, err = LoadRules(c, core.Catalogue); err != nil {
+		return nil, err
+	}
+	core.Judge = newJudge(c, core.Catalogue, core.Rules)
+	return core, nil
+}
+
+// Prepare builds a core without a rule set, for whoever finds out later which one it is.
+func Prepare(c *config.Config) (*Core, error) {
 	cat, err := LoadCatalogue(c)
 	if err != nil {
 		return nil, err
@@ -44,11 +57,15 @@ func New(c *config.Config) (*Core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codec: %w", err)
 	}
-	rules, err := LoadRules(c, cat)
-	if err != nil {
-		return nil, err
-	}
-	judge := verdict.New(cat, rules, verdict.Options{
+	return &Core{
+		Catalogue: cat, Codec: decoder,
+		Retry: message.Retry{MaxAttempts: c.Pipeline.MaxAttempts, Tiers: c.Pipeline.Backoff},
+	}, nil
+}
+
+// newJudge makes the judge of a rule set.
+func newJudge(c *config.Config, cat *catalogue.Catalogue, rules *rulebook.Rulebook) *verdict.Judge {
+	return verdict.New(cat, rules, verdict.Options{
 		Options: decision.Options{
 			Zone:         c.Airport.Location,
 			DayCutover:   c.Airport.DayCutover,
@@ -56,10 +73,6 @@ func New(c *config.Config) (*Core, error) {
 		},
 		IdentityWithDay: c.Identity.IncludeDayBoundary,
 	})
-	return &Core{
-		Catalogue: cat, Codec: decoder, Rules: rules, Judge: judge,
-		Retry: message.Retry{MaxAttempts: c.Pipeline.MaxAttempts, Tiers: c.Pipeline.Backoff},
-	}, nil
 }
 
 // LoadCatalogue reads the catalogue, with the overrides of the site.
@@ -76,13 +89,18 @@ func LoadCatalogue(c *config.Config) (*catalogue.Catalogue, error) {
 
 // LoadRules loads the rule set of the configuration.
 func LoadRules(c *config.Config, cat *catalogue.Catalogue) (*rulebook.Rulebook, error) {
-	limits := rulebook.DefaultLimits()
-	limits.Instructions = int64(c.Rules.Instructions)
-	rules, err := rulebook.Load(RulesFS(c), cat, rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}, limits)
+	rules, err := rulebook.Load(RulesFS(c), cat, rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}, limitsOf(c))
 	if err != nil {
 		return nil, fmt.Errorf("rule set %s: %w", RulesFrom(c), err)
 	}
 	return rules, nil
+}
+
+// limitsOf are the budgets of the configuration.
+func limitsOf(c *config.Config) rulebook.Limits {
+	limits := rulebook.DefaultLimits()
+	limits.Instructions = int64(c.Rules.Instructions)
+	return limits
 }
 
 // RulesFS is where the rule set comes from.

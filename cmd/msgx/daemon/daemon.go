@@ -4,7 +4,8 @@
 // # Starting
 //
 // Faults of configuration, rule set, catalogue, schema version and mailbox table
-// end the start with an error. A server that is away is waited for, with one log line when it is
+// end the start with an error (a faulty rule set does when nothing else is on record as live, see package rollout).
+// A server that is away is waited for, with one log line when it is
 // missed and one when it is back.
 //
 // # Stopping
@@ -52,6 +53,7 @@ type Daemon struct {
 	lease   *lease.Lease
 	api     *api.Server
 	metrics *registries
+	rules   rules
 }
 
 // servers are the connections to what is not ours.
@@ -67,11 +69,11 @@ func New(ctx context.Context, c *config.Config, build string, log *slog.Logger) 
 	if faults := c.CheckServe(); len(faults) > 0 {
 		return nil, fmt.Errorf("configuration: %w", errors.Join(faults...))
 	}
-	mind, err := core.New(c)
+	mind, err := core.Prepare(c)
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{config: c, core: mind, log: log, clock: clock.System{}, build: build, metrics: newRegistries()}
+	d := &Daemon{config: c, core: mind, log: log, clock: clock.System{}, build: build, metrics: newRegistries(), rules: newRules(c, mind, build)}
 	d.metrics.process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if d.store, err = OpenStore(ctx, c, mind); err != nil {
 		return nil, err
@@ -86,6 +88,7 @@ func New(ctx context.Context, c *config.Config, build string, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
+	d.api.Show("/rules", d.showRules)
 	return d, nil
 }
 
@@ -163,7 +166,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	for _, line := range d.config.Shown() {
 		d.log.Debug("parameter", "is", line)
 	}
-	d.log.Info("starting", "build", d.build, "instance", Holder(d.config), "http", "http://"+d.Address(), "ruleset", d.core.Rules.Hash())
+	d.log.Info("starting", "build", d.build, "instance", Holder(d.config), "http", "http://"+d.Address(), "rules", d.rules.source.Origin)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.api.Run(ctx) })
 	group.Go(func() error {
