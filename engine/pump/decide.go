@@ -91,7 +91,7 @@ func (p *Pump) decide(ctx context.Context, it item, claim decision.Claim, starte
 		return settled, tx.commit()
 	})
 	if err == nil {
-		p.beside(it, on, said)
+		p.beside(it, claim, on, said)
 		return p.conclude(settled)
 	}
 	if s, known := p.failed(ctx, settled, err); known {
@@ -105,12 +105,12 @@ func (p *Pump) decide(ctx context.Context, it item, claim decision.Claim, starte
 }
 
 // beside tells who looks on what was judged, once for each message.
-func (p *Pump) beside(it item, on decision.Claimed, said decision.Settlement) {
+func (p *Pump) beside(it item, claim decision.Claim, on decision.Claimed, said decision.Settlement) {
 	if p.opts.Beside == nil || p.told == it.head.MsgID {
 		return
 	}
 	p.told = it.head.MsgID
-	p.opts.Beside(it.msg, on, said)
+	p.opts.Beside(it.msg, claim, on, said)
 }
 
 // judge asks the judge; a panic of it is the message's failure.

@@ -92,8 +92,8 @@ type Options struct {
 	// is that of a server: the pump waits and asks again before it takes up another message.
 	Turn func(ctx context.Context) (Judge, error)
 	// Beside is told of each message once, after the commit of the first attempt that came to be
-	// judged: what it was judged on, and what the judge said. It must not block and not change anything.
-	Beside func(msg *message.Message, found decision.Claimed, said decision.Settlement)
+	// judged: what was asked for, what it was judged on, and what the judge said. It must not block and not change anything.
+	Beside func(msg *message.Message, claim decision.Claim, found decision.Claimed, said decision.Settlement)
 	// WakeBackfill and WakeOutbox are called after a commit that gives them
 	// work. They must not block.
 	WakeBackfill func()

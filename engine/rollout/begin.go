@@ -60,7 +60,7 @@ func (r *Rollout) Begin(ctx context.Context) error {
 	// What the record has seen stays, so that the next start tries again what lies here.
 	own.seen = recorded.Seen
 	err = r.goOn(ctx, last, recorded, own)
-	r.settle.consider(seen)
+	r.settle.Consider(seen)
 	return err
 }
 
@@ -108,7 +108,7 @@ func (r *Rollout) first(ctx context.Context, c *Candidate, l ruleset.Live, own t
 	}
 	r.bench = newBench(c.Judge)
 	r.live = l
-	r.settle.consider(own.seen)
+	r.settle.Consider(own.seen)
 	r.meters.wentLive(l, false)
 	r.show(l, r.status.Load().Refused)
 	r.Log.Info("rule set live", "ruleset", short(l.Hash), "how", l.How, "who", l.Who, "pinned", l.Pinned, "since", l.From)

@@ -83,7 +83,7 @@ type Rollout struct {
 
 	// What follows belongs to the goroutine of Begin and Run.
 	live       ruleset.Live // Judged is nil when others judged by it as well
-	settle     settle
+	settle     ruleset.Settle
 	unreadable string // why the source cannot be read, as it was logged
 }
 
@@ -139,7 +139,7 @@ func (r *Rollout) round(ctx context.Context, signalled bool) error {
 		return nil
 	}
 	files, seen := r.read()
-	if !r.settle.look(seen) {
+	if !r.settle.Look(seen) {
 		return nil
 	}
 	return r.try(ctx, trial{files: files, seen: seen, cause: ruleset.Cause{How: ruleset.ByWatch, Who: r.opts.Instance}})
@@ -168,7 +168,7 @@ func (r *Rollout) answer(ctx context.Context, q ruleset.Request) error {
 	set, err := r.Store.Ruleset(ctx, q.Hash)
 	t.pinned = true
 	if _, t.seen = r.read(); t.seen == "" {
-		t.seen = r.settle.considered // it may come back as it was
+		t.seen = r.settle.Considered() // it may come back as it was
 	}
 	if errors.Is(err, fault.ErrNotFound) {
 		return r.refuse(ctx, t, "", []string{fmt.Sprintf("rule set %.12s is not on record", q.Hash)})

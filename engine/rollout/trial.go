@@ -111,7 +111,7 @@ func (r *Rollout) went(l ruleset.Live, t trial) {
 		l.Judged = nil // a new entry, and the count began with the old one
 	}
 	r.live = l
-	r.settle.consider(t.seen)
+	r.settle.Consider(t.seen)
 	r.meters.wentLive(l, swapped)
 	r.show(l, nil)
 	text := "rule set live"
@@ -134,7 +134,7 @@ func (r *Rollout) refuse(ctx context.Context, t trial, hash string, reasons []st
 	if err != nil {
 		r.Log.Error("a refused rule set cannot be recorded", "error", err)
 	}
-	r.settle.consider(t.seen)
+	r.settle.Consider(t.seen)
 	r.meters.refuse(t.cause.How)
 	r.show(r.live, &refusal)
 	r.Log.Error("rule set refused, the live one stays", "ruleset", short(hash), "how", t.cause.How, "who", t.cause.Who,

@@ -18,6 +18,7 @@ import (
 	"msgx/engine/rollout"
 	"msgx/engine/rulebook"
 	"msgx/engine/ruleset"
+	"msgx/engine/shadow"
 )
 
 // Workshop makes rule sets ready to judge, and proves that one may go live.
@@ -59,6 +60,17 @@ func (w *Workshop) Load(files map[string][]byte) (*rollout.Candidate, error) {
 			"day-cutover":     c.Airport.DayCutover.String(),
 		},
 	}}, nil
+}
+
+// LoadShadow makes a rule set ready to decide beside the live one, with the budgets of a shadow.
+func (w *Workshop) LoadShadow(files map[string][]byte, late func() bool) (shadow.Judge, string, error) {
+	book, judge, err := w.load(files, func(l *rulebook.Limits) {
+		l.Instructions, l.Late = int64(w.config.Rules.ShadowInstructions), late
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return judge, book.Hash(), nil
 }
 
 func (w *Workshop) load(files map[string][]byte, adjust func(*rulebook.Limits)) (*rulebook.Rulebook, rollout.Judge, error) {

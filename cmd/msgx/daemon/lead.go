@@ -11,12 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"msgx/engine/backfill"
+	"msgx/engine/decision"
 	"msgx/engine/event"
 	"msgx/engine/inbox"
+	"msgx/engine/message"
 	"msgx/engine/outbox"
 	"msgx/engine/outbox/kafka"
 	"msgx/engine/pump"
 	"msgx/engine/rollout"
+	"msgx/engine/shadow"
 	"msgx/engine/store"
 )
 
@@ -51,7 +54,10 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	}
 	d.rules.leading.Store(rules)
 	defer d.rules.leading.Store(nil)
-	stages, err := d.stages(writer, registry, rules)
+	beside := d.newShadow(writer, registry)
+	d.rules.shadow.Store(beside)
+	defer d.rules.shadow.Store(nil)
+	stages, err := d.stages(writer, registry, rules, beside)
 	if err != nil {
 		return err
 	}
@@ -77,6 +83,11 @@ func (d *Daemon) enter(ctx context.Context, writer *store.Writer, rules *rollout
 	if err := rules.Begin(ctx); err != nil {
 		return err
 	}
+	if d.config.Rules.Shadow == "" {
+		if err := writer.SetShadowNow(ctx, nil); err != nil {
+			return err
+		}
+	}
 	if d.config.Pipeline.Autostart {
 		return nil
 	}
@@ -89,7 +100,7 @@ func (d *Daemon) enter(ctx context.Context, writer *store.Writer, rules *rollout
 }
 
 // stages builds the stages, each waking the next.
-func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rules *rollout.Rollout) (map[string]func(context.Context) error, error) {
+func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rules *rollout.Rollout, beside *shadow.Shadow) (map[string]func(context.Context) error, error) {
 	marks, err := d.newBackfill(writer, registry)
 	if err != nil {
 		return nil, err
@@ -102,21 +113,29 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rul
 	if err != nil {
 		return nil, err
 	}
-	decide := d.newPump(writer, registry, rules, marks.Poke, msg.Poke)
+	decide := d.newPump(writer, registry, rules, beside, marks.Poke, msg.Poke)
 	read, err := d.newInbox(writer, registry, decide.Poke)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]func(context.Context) error{
+	stages := map[string]func(context.Context) error{
 		"inbox": read.Run, "pump": decide.Run, "backfill": marks.Run, rollout.Stage: rules.Run,
 		string(event.Msg): msg.Run, string(event.Schd): schd.Run,
-	}, nil
+	}
+	if beside != nil {
+		stages[shadow.Stage] = beside.Run
+	}
+	return stages, nil
 }
 
-func (d *Daemon) newPump(writer *store.Writer, registry *prometheus.Registry, rules *rollout.Rollout, wakeBackfill, wakeOutbox func()) *pump.Pump {
+func (d *Daemon) newPump(writer *store.Writer, registry *prometheus.Registry, rules *rollout.Rollout, beside *shadow.Shadow, wakeBackfill, wakeOutbox func()) *pump.Pump {
 	kinds := make([]string, 0, len(d.core.Catalogue.Kinds))
 	for _, k := range d.core.Catalogue.Kinds {
 		kinds = append(kinds, k.Name)
+	}
+	var offer func(*message.Message, decision.Claim, decision.Claimed, decision.Settlement)
+	if beside != nil {
+		offer = beside.Offer
 	}
 	return pump.New(pump.Parts{
 		Line: d.store, Writer: writer, Mailbox: d.servers.mailbox.Load(), Decoder: d.core.Codec,
@@ -124,7 +143,7 @@ func (d *Daemon) newPump(writer *store.Writer, registry *prometheus.Registry, ru
 	}, pump.Options{
 		Retry: d.core.Retry, Poll: d.config.Pipeline.PollInterval, KeepRaw: d.config.Replay.KeepRaw,
 		IdentityMemory: d.config.Identity.Memory, Kinds: kinds,
-		Turn:         func(ctx context.Context) (pump.Judge, error) { return rules.Turn(ctx) },
+		Turn: func(ctx context.Context) (pump.Judge, error) { return rules.Turn(ctx) }, Beside: offer,
 		WakeBackfill: wakeBackfill, WakeOutbox: wakeOutbox,
 	})
 }

@@ -9,8 +9,11 @@ import (
 	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/core"
 	"msgx/engine/clock"
+	"msgx/engine/comparison"
+	"msgx/engine/decision"
 	"msgx/engine/rollout"
 	"msgx/engine/ruleset"
+	"msgx/engine/shadow"
 	"msgx/engine/store"
 )
 
@@ -20,6 +23,7 @@ type rules struct {
 	workshop *core.Workshop
 	signal   clock.Poke
 	leading  atomic.Pointer[rollout.Rollout] // nil while another instance leads
+	shadow   atomic.Pointer[shadow.Shadow]   // nil while another one leads, and without a shadow
 }
 
 func newRules(c *config.Config, mind *core.Core, build string) rules {
@@ -48,16 +52,44 @@ func (d *Daemon) newRollout(writer *store.Writer, registry *prometheus.Registry)
 	})
 }
 
+// newShadow makes the shadow of the configuration, nil when it has none.
+func (d *Daemon) newShadow(writer *store.Writer, registry *prometheus.Registry) *shadow.Shadow {
+	c := d.config.Rules
+	if c.Shadow == "" {
+		return nil
+	}
+	source := core.DirSource(c.Shadow)
+	return shadow.New(shadow.Needs{
+		Origin: source.Origin, Read: source.Read, Load: d.rules.workshop.LoadShadow, Compare: compare,
+		Writer: writer, Clock: d.clock, Log: d.log, Registry: registry,
+	}, shadow.Options{Every: c.WatchInterval, Time: c.ShadowTime})
+}
+
+// compare tells where two settlements of a message differ.
+func compare(live, beside *decision.Settlement) []ruleset.Difference {
+	var out []ruleset.Difference
+	for _, d := range comparison.Differences(live, beside) {
+		out = append(out, ruleset.Difference{Spot: ruleset.Spot{Place: string(d.Where)}, FLID: d.FLID, Live: d.Old, Shadow: d.New})
+	}
+	return out
+}
+
 // rulesShown is what the instance tells of rule sets over HTTP.
 type rulesShown struct {
 	Leading bool `json:"leading"`
 	rollout.Status
+	Shadow *shadow.Status `json:"shadow,omitempty"`
 }
 
 // showRules tells what this instance leads with, or what is on record as live.
 func (d *Daemon) showRules(ctx context.Context) (any, error) {
 	if leading := d.rules.leading.Load(); leading != nil {
-		return rulesShown{Leading: true, Status: leading.Status()}, nil
+		shown := rulesShown{Leading: true, Status: leading.Status()}
+		if beside := d.rules.shadow.Load(); beside != nil {
+			status := beside.Status()
+			shown.Shadow = &status
+		}
+		return shown, nil
 	}
 	l, found, err := d.store.Live(ctx)
 	if err != nil || !found {
