@@ -18,7 +18,8 @@ func rulesCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(rulesListCommand(g), rulesDiffCommand(g), rulesBenchCommand(g), rulesNewCommand(g))
+	cmd.AddCommand(rulesListCommand(g), rulesDiffCommand(g), rulesBenchCommand(g), rulesNewCommand(g),
+		rulesHistoryCommand(g), rulesActivateCommand(g), rulesRollbackCommand(g), rulesExportCommand(g), rulesShadowCommand(g))
 	return cmd
 }
 

@@ -55,6 +55,13 @@ func child() int {
 	defer stop()
 	d, err := daemon.New(ctx, c, "test", slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err == nil {
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		go func() {
+			for range hangups {
+				d.Reload()
+			}
+		}()
 		err = d.Run(ctx)
 	}
 	if err != nil {
