@@ -199,8 +199,8 @@ func (s *Shadow) flush(ctx context.Context) error {
 	}
 	for _, f := range s.found.take(s.Clock.Now()) {
 		if err := s.Writer.AddShadow(ctx, f); err != nil {
-			if errors.Is(err, fault.ErrUnavailable) || errors.Is(err, fault.ErrCommitInDoubt) {
-				return err // it stays, and is written later
+			if ctx.Err() != nil || errors.Is(err, fault.ErrFenced) || errors.Is(err, fault.ErrUnavailable) || errors.Is(err, fault.ErrCommitInDoubt) {
+				return err // it stays, and is written later if we lead then
 			}
 			s.Log.Error("what the shadow found cannot be recorded", "error", err)
 		}
