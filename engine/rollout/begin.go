@@ -33,7 +33,7 @@ func (r *Rollout) Begin(ctx context.Context) error {
 		return err
 	}
 	here := ruleset.Place{Origin: r.Source.Origin, Seen: seen}
-	if ruleset.GoesOn(recorded, here) {
+	if ruleset.GoesOn(recorded, here, r.opts.TakesOver) {
 		if err != nil {
 			return fmt.Errorf("rules: live is %.12s, and it cannot be loaded from the record: %w", recorded.Hash, err)
 		}

@@ -22,11 +22,11 @@
 //
 // # Which rule set an instance begins with
 //
-//	nothing is on record                                     its own, as it is: there is nothing to go back to
-//	the record was made at another place                     the recorded one; its own is named in the log
-//	its own place is as it was, or cannot be read            the recorded one (a pinned one, or the same)
-//	its own place has changed since                          its own, when it passes; else the recorded one
-//	neither can be loaded                                    it does not lead: Begin returns the error
+//	nothing is on record                            its own, as it is: there is nothing to go back to
+//	its own place is as it was, or cannot be read   the recorded one (a pinned one, or the same)
+//	it takes over from an instance of another place the recorded one; what lies at its own is named in the log
+//	its own place has changed since                 its own, when it passes; else the recorded one
+//	neither can be loaded                           it does not lead: Begin returns the error
 //
 // The recorded one is loaded from the record, so it needs no directory. Under another catalogue or other settings its
 // files make another hash; then that goes on record as a start.

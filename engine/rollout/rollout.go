@@ -65,6 +65,8 @@ type Options struct {
 	Instance string        // who goes on record where no operator asked
 	Every    time.Duration // between two looks at the source and at requests; default 2 s
 	Watch    bool          // false takes no notice of a source that changes
+	// TakesOver tells that this instance follows another that was at work: it does not change rules for that.
+	TakesOver bool
 	// Signal makes it try the source at once, whatever was considered before.
 	Signal clock.Poke
 }

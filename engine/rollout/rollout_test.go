@@ -187,9 +187,13 @@ func newWorld(text string) *world {
 }
 
 func (w *world) rollout(origin string, signal clock.Poke) *rollout.Rollout {
+	return w.rolloutWith(origin, signal, false)
+}
+
+func (w *world) rolloutWith(origin string, signal clock.Poke, takesOver bool) *rollout.Rollout {
 	return rollout.New(rollout.Needs{
 		Workshop: w, Source: rollout.Source{Origin: origin, Read: w.read}, Store: w, Writer: w, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler),
-	}, rollout.Options{Instance: "i", Every: 2 * time.Millisecond, Watch: true, Signal: signal})
+	}, rollout.Options{Instance: "i", Every: 2 * time.Millisecond, Watch: true, Signal: signal, TakesOver: takesOver})
 }
 
 // run runs a rollout with somebody who takes turns, as the pump does, judging a message each.
@@ -409,8 +413,11 @@ func TestBegin(t *testing.T) {
 		{"pinned", live("one", "here", "two", true), "two", "one", nil, 0},
 		{"pinned, directory gone", live("one", "here", "two", true), "", "one", nil, 0},
 		{"pinned, changed since", live("one", "here", "two", true), "three", "three", []string{"start three"}, 0},
-		{"another place", live("one", "there", "one", false), "two", "one", nil, 0},
-		{"another place, pinned", live("one", "there", "two", true), "two", "one", nil, 0},
+		{"taken over from another place", live("one", "there", "one", false), "two", "one", nil, 0},
+		{"taken over from another place, pinned", live("one", "there", "three", true), "two", "one", nil, 0},
+		{"taken over at the same place, changed since", live("one", "here", "one", false), "two", "two", []string{"start two"}, 0},
+		{"another place", live("one", "there", "one", false), "two", "two", []string{"start two"}, 0},
+		{"another place, the same content, pinned", live("one", "there", "two", true), "two", "one", nil, 0},
 		{"recorded is broken by now", live("broken", "here", "broken", false), "broken", "", nil, 0},
 		{"recorded is broken, changed since", live("broken", "here", "broken", false), "two", "two", []string{"start two"}, 0},
 		{"recorded is broken, changed since, refused", live("broken", "here", "broken", false), "failing", "", nil, 0},
@@ -421,7 +428,7 @@ func TestBegin(t *testing.T) {
 			if w.live = tt.recorded; w.live != nil {
 				w.sets[w.live.Hash] = ruleset.Set{Hash: w.live.Hash, Files: map[string][]byte{"handlers.lua": []byte(w.live.Hash)}}
 			}
-			r := w.rollout("here", nil)
+			r := w.rolloutWith("here", nil, strings.HasPrefix(tt.name, "taken over"))
 			err := r.Begin(t.Context())
 			if (err == nil) != (tt.want != "") {
 				t.Fatalf("begin: %v, want the rule set %q", err, tt.want)

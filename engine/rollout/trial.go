@@ -138,9 +138,15 @@ func (r *Rollout) refuse(ctx context.Context, t trial, hash string, reasons []st
 	r.meters.refuse(t.cause.How)
 	r.show(r.live, &refusal)
 	r.Log.Error("rule set refused, the live one stays", "ruleset", short(hash), "how", t.cause.How, "who", t.cause.Who,
-		"live", short(r.live.Hash), "reasons", len(reasons), "first", message.SafeText(reasons[0], maxReason))
+		"live", short(r.live.Hash), "reasons", len(reasons), "first", firstLine(reasons[0]))
 	return nil
 }
 
 // short is a hash as people see it.
 func short(hash string) string { return fmt.Sprintf("%.12s", hash) }
+
+// firstLine is what the log shows of a reason.
+func firstLine(reason string) string {
+	line, _, _ := strings.Cut(reason, "\n")
+	return message.SafeText(line, maxReason)
+}

@@ -94,10 +94,9 @@ type Answer struct {
 // GoesOn tells whether an instance that begins to lead goes on with the rule set that
 // the record says is live, rather than with what its own configuration names.
 //
-// It does when the record was made at another place: a takeover is no reason to change rules.
 // It does when its own place is as it was when the record was made, which is what holds a
-// rollback over a restart. And it does when its own place cannot be read. Otherwise somebody
-// has changed the rules while nobody led.
-func GoesOn(recorded Live, here Place) bool {
-	return here.Seen == "" || recorded.Origin != here.Origin || recorded.Seen == here.Seen
+// rollback over a restart, and when its own place cannot be read. And it does when it takes over from an instance that has its rules
+// at another place: that is no reason to change them. Otherwise somebody has changed the rules while nobody led.
+func GoesOn(recorded Live, here Place, takesOver bool) bool {
+	return here.Seen == "" || recorded.Seen == here.Seen || takesOver && recorded.Origin != here.Origin
 }

@@ -18,17 +18,20 @@ func TestGoesOn(t *testing.T) {
 	tests := []struct {
 		name         string
 		origin, seen string
+		takesOver    bool
 		want         bool
 	}{
-		{"as it was", "a:/rules", "1", true},
-		{"changed since", "a:/rules", "2", false},
-		{"cannot be read", "a:/rules", "", true},
-		{"another place", "b:/rules", "2", true},
-		{"another place, the same content", "b:/rules", "1", true},
-		{"the rule set of the binary instead", "binary", "3", true},
+		{"as it was", "a:/rules", "1", false, true},
+		{"changed since", "a:/rules", "2", false, false},
+		{"changed since, taken over", "a:/rules", "2", true, false},
+		{"cannot be read", "a:/rules", "", false, true},
+		{"another place", "b:/rules", "2", false, false},
+		{"another place, taken over", "b:/rules", "2", true, true},
+		{"another place, the same content", "b:/rules", "1", false, true},
+		{"the rule set of the binary instead, taken over", "binary", "3", true, true},
 	}
 	for _, tt := range tests {
-		if got := ruleset.GoesOn(recorded, ruleset.Place{Origin: tt.origin, Seen: tt.seen}); got != tt.want {
+		if got := ruleset.GoesOn(recorded, ruleset.Place{Origin: tt.origin, Seen: tt.seen}, tt.takesOver); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

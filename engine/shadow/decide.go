@@ -53,7 +53,6 @@ func (s *Shadow) isLate() bool {
 
 // show publishes what the shadow is now, when it is something else.
 func (s *Shadow) show(hash, fault string) {
-	fault = message.SafeText(fault, 4*maxReason)
 	if was := s.status.Load(); was.Hash == hash && was.Fault == fault {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,8 +50,10 @@ FROM ruleset_refusal f ORDER BY f.refusal_id DESC LIMIT $1`
 const (
 	keptRequests = 200
 	keptRefusals = 200
-	// Reasons are for people: so many, each so long.
+	// Reasons are for people: so many, each of so many lines, each of so many characters.
 	reasonsKept = 50
+	linesKept   = 50
+	lineLimit   = 300
 )
 
 // AskRuleset asks the leader for a rule set, in the name of an operator, and returns the number of the request.
@@ -152,10 +155,22 @@ func encodeReasons(reasons []string) (string, error) {
 			kept = append(kept, fmt.Sprintf("and %d more", len(reasons)-i))
 			break
 		}
-		kept = append(kept, safe(r, reasonLimit))
+		kept = append(kept, safeLines(r))
 	}
 	encoded, err := json.Marshal(kept)
 	return string(encoded), err
+}
+
+// safeLines is safe, and keeps lines apart: a difference of many lines is unreadable as one.
+func safeLines(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if more := len(lines) - linesKept; more > 0 {
+		lines = append(lines[:linesKept], fmt.Sprintf("… and %d lines more", more))
+	}
+	for i, line := range lines {
+		lines[i] = safe(line, lineLimit)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // RulesetHistory is what went live and what was refused, the latest first.

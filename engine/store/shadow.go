@@ -107,7 +107,7 @@ func (w *Writer) SetShadowNow(ctx context.Context, n *ruleset.ShadowNow) error {
 			tx.Finally(sqlNoShadowNow)
 			return nil
 		}
-		tx.Finally(sqlSetShadowNow, n.Origin, n.Hash, safe(n.Fault, reasonLimit), n.At)
+		tx.Finally(sqlSetShadowNow, n.Origin, n.Hash, safeLines(n.Fault), n.At)
 		return nil
 	})
 }

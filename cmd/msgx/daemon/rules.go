@@ -46,7 +46,7 @@ func (d *Daemon) newRollout(writer *store.Writer, registry *prometheus.Registry)
 	return rollout.New(rollout.Needs{
 		Workshop: d.rules.workshop, Source: d.rules.source, Store: d.store, Writer: writer, Clock: d.clock, Log: d.log, Registry: registry,
 	}, rollout.Options{
-		Instance: Holder(d.config), Every: d.config.Rules.WatchInterval,
+		Instance: Holder(d.config), Every: d.config.Rules.WatchInterval, TakesOver: d.lease.TakesOver(),
 		// What the binary carries does not change.
 		Watch: d.config.Rules.Watch && d.config.Rules.Dir != "", Signal: d.rules.signal,
 	})
