@@ -101,6 +101,9 @@ func TestGoingLiveAndGoingBack(t *testing.T) {
 	s.until("flight show 1", "STND: A")
 	s.want(s.run("rules history"), 0, "rollback", "live, pinned", "activate", "refused", "start", "wanted", "MESSAGES")
 
+	s.want(s.run("check"), exitFailed, "FAIL  rules") // what lies in the directory
+	s.want(s.run("check", "rules.dir="), 0, "live on record is rule set "+first[:12]+" (rollback by", "pinned")
+
 	before := filepath.Join(t.TempDir(), "before")
 	s.want(s.run("rules export "+first[:8]+" "+before), 0, "wrote ")
 	s.want(s.run("rules export "+first[:8]+" "+before), exitUsage, "is not empty")

@@ -5,15 +5,15 @@
 //
 // Faults of configuration, rule set, catalogue, schema version and mailbox table
 // end the start with an error (a faulty rule set does when nothing else is on record as live, see package rollout).
-// A server that is away is waited for, with one log line when it is
-// missed and one when it is back.
+// A server that is away is waited for, with one log line when it is missed and one when it is back.
 //
 // # Stopping
 //
 // When the context ends (SIGTERM, SIGINT) the stages stop together, each at its own
 // edge: the inbox after its read, the pump after the message in its transaction (or before it,
 // when nothing has been decided yet: it rolls back and uses up no attempt), back-fill and
-// outbox after the call in flight has been recorded. The lease beats until the last of them has
+// outbox after the call in flight has been recorded, the rollout of rule sets after the golden case in hand, the shadow after
+// it has written what it found. The lease beats until the last of them has
 // returned, then it is released, so that a standby takes over at once. HTTP and connections
 // come last.
 package daemon

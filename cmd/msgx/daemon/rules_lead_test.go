@@ -83,7 +83,7 @@ var hostile = map[string]string{
 	"raises nothing":           `error()`,
 	"returns nothing":          `return nil`,
 	"returns a text":           `return "done"`,
-	"has an unknown key":       `return { chnages = {} }`,
+	"has an unknown key":       `return { change = {} }`,
 	"never ends":               `while true do end`,
 	"eats memory by text":      `local s = "x"; while true do s = s .. s end`,
 	"eats memory by tables":    `local t = {}; while true do t[#t + 1] = { t } end`,
