@@ -33,6 +33,9 @@ func (r *Rollout) Begin(ctx context.Context) error {
 		return err
 	}
 	here := ruleset.Place{Origin: r.Source.Origin, Seen: seen}
+	if seen == "" {
+		own.seen = recorded.Seen // it may come back as it was
+	}
 	if ruleset.GoesOn(recorded, here, r.opts.TakesOver) {
 		if err != nil {
 			return fmt.Errorf("rules: live is %.12s, and it cannot be loaded from the record: %w", recorded.Hash, err)

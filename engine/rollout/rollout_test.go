@@ -82,6 +82,23 @@ func TestRollbackPinsUntilTheDirectoryChanges(t *testing.T) {
 	}
 }
 
+// A directory that was away over a restart and comes back as it was has not changed.
+func TestPinHoldsWhenTheDirectoryComesBack(t *testing.T) {
+	w := newWorld("two")
+	w.live = &ruleset.Live{Hash: "one", Build: "b1", Pinned: true, Place: ruleset.Place{Origin: "here", Seen: ruleset.Content(w.files)}}
+	w.sets["one"] = ruleset.Set{Hash: "one", Files: map[string][]byte{"handlers.lua": []byte("one")}}
+	w.write("")
+	w.run(t, "here", nil)
+	looks := look(w, func() int { return w.reads })
+	w.write("two")
+	w.until(t, "some more looks", func() bool { return w.reads > looks+5 })
+	w.write("three")
+	w.untilLive(t, "watch three")
+	if diff := cmp.Diff([]string{"watch three"}, w.lives); diff != "" {
+		t.Errorf("went live (-want +got):\n%s", diff)
+	}
+}
+
 func TestSignalTriesAgain(t *testing.T) {
 	signal := clock.NewPoke()
 	w := newWorld("one")
@@ -214,6 +231,9 @@ func TestBegin(t *testing.T) {
 				judge, _ := r.Turn(t.Context())
 				if got := judge.Broken(message.Raw{}, nil, time.Time{}).Ruleset; got != tt.want {
 					t.Errorf("%s judges, want %s", got, tt.want)
+				}
+				if tt.here == "" && w.live.Seen != tt.recorded.Seen {
+					t.Errorf("what was seen of a directory that is gone is %q on record, want it kept", w.live.Seen)
 				}
 				if tt.recorded != nil && w.live.Hash == tt.recorded.Hash && w.live.Pinned != tt.recorded.Pinned {
 					t.Errorf("pinned is %v on record, was %v", w.live.Pinned, tt.recorded.Pinned)

@@ -49,6 +49,7 @@ type world struct {
 	answers  []string
 	fails    error // what writing returns next
 	proofs   int
+	reads    int // of the directory
 }
 
 func (w *world) write(text string) {
@@ -63,6 +64,7 @@ func (w *world) write(text string) {
 func (w *world) read() (map[string][]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.reads++
 	if w.files == nil {
 		return nil, errors.New("no such directory")
 	}

@@ -106,10 +106,10 @@ func TestRulesRefusedAndGoneBackTo(t *testing.T) {
 		t.Errorf("refused for %s, want the place", got)
 	}
 	// A rule set that loads and decides otherwise than the corpus says.
-	s.write(standRule, marking("B"))
-	b := s.hashOf(s.dir)
 	s.write("rules/flop-remc@1.lua", strings.ReplaceAll(strings.ReplaceAll(marking("X"), "FLOP-STND", "FLOP-REMC"), "STND", "REMC"))
 	s.await("2", refused)
+	s.write(standRule, marking("B"))
+	s.await("3", refused)
 	if got := s.query(reasons); !strings.Contains(got, "golden: ") || !strings.Contains(got, "flop-remc") {
 		t.Errorf("refused for %s, want the case that fails", got)
 	}
@@ -130,7 +130,7 @@ func TestRulesRefusedAndGoneBackTo(t *testing.T) {
 		t.Errorf("over HTTP: got %+v, want %s live and the activation refused", shown, a)
 	}
 	metrics := s.body(d, "/metrics")
-	for _, want := range []string{`msgx_rules_live_info{ruleset="` + a + `"} 1`, `msgx_rules_refused_total{how="watch"} 2`, "msgx_rules_refused 1"} {
+	for _, want := range []string{`msgx_rules_live_info{ruleset="` + a + `"} 1`, `msgx_rules_refused_total{how="watch"} 3`, "msgx_rules_refused 1"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("want %s in the metrics", want)
 		}
@@ -141,6 +141,7 @@ func TestRulesRefusedAndGoneBackTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.write("rules/flop-remc@1.lua", string(remc))
+	b := s.hashOf(s.dir)
 	s.await(b, liveHash)
 	s.put(stand(1, "1"))
 	s.await("B", `SELECT stnd FROM flight_schd WHERE flid = 1`)
@@ -184,7 +185,7 @@ func TestRulesRefusedAndGoneBackTo(t *testing.T) {
 	if got, want := s.query(`SELECT pinned FROM ruleset_live WHERE live_to IS NULL`), "false"; got != want {
 		t.Errorf("pinned: %s after a change of the directory, want %s", got, want)
 	}
-	want := []string{"start " + a[:12], "watch refused", "watch refused", "activate refused", "watch " + b[:12],
+	want := []string{"start " + a[:12], "watch refused", "watch refused", "watch refused", "activate refused", "watch " + b[:12],
 		"rollback " + a[:12] + " pinned", "rollback refused", "watch " + c[:12]}
 	if got := s.history(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("history\n%q, want\n%q", got, want)
