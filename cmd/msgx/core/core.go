@@ -89,15 +89,15 @@ func LoadCatalogue(c *config.Config) (*catalogue.Catalogue, error) {
 
 // LoadRules loads the rule set of the configuration.
 func LoadRules(c *config.Config, cat *catalogue.Catalogue) (*rulebook.Rulebook, error) {
-	rules, err := rulebook.Load(RulesFS(c), cat, rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}, limitsOf(c))
+	rules, err := rulebook.Load(RulesFS(c), cat, rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}, Limits(c))
 	if err != nil {
 		return nil, fmt.Errorf("rule set %s: %w", RulesFrom(c), err)
 	}
 	return rules, nil
 }
 
-// limitsOf are the budgets of the configuration.
-func limitsOf(c *config.Config) rulebook.Limits {
+// Limits are the budgets of a call, as the configuration sets them.
+func Limits(c *config.Config) rulebook.Limits {
 	limits := rulebook.DefaultLimits()
 	limits.Instructions = int64(c.Rules.Instructions)
 	return limits

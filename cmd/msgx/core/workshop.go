@@ -78,7 +78,7 @@ func (w *Workshop) load(files map[string][]byte, adjust func(*rulebook.Limits)) 
 	if err != nil {
 		return nil, nil, err
 	}
-	limits := limitsOf(w.config)
+	limits := Limits(w.config)
 	if adjust != nil {
 		adjust(&limits)
 	}
