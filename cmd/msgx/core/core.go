@@ -96,13 +96,6 @@ func LoadRules(c *config.Config, cat *catalogue.Catalogue) (*rulebook.Rulebook, 
 	return rules, nil
 }
 
-// Limits are the budgets of a call, as the configuration sets them.
-func Limits(c *config.Config) rulebook.Limits {
-	limits := rulebook.DefaultLimits()
-	limits.Instructions = int64(c.Rules.Instructions)
-	return limits
-}
-
 // RulesFS is where the rule set comes from.
 func RulesFS(c *config.Config) fs.FS {
 	if c.Rules.Dir == "" {
