@@ -114,7 +114,7 @@ func (m *recalled) at() time.Time {
 // rules gives the rule set that a message was decided with, and what has to be said about it.
 func (r *recall) rules(ctx context.Context, hash string) (files fs.FS, from string, s rulebook.Settings, remarks []string, err error) {
 	s = rulebook.Settings{AbsentOptional: r.config.Schd.AbsentOptional}
-	if hash == "" || hash == r.db.mind.Rules.Hash() {
+	if hash == "" { // nothing decided
 		return core.RulesFS(r.config), core.RulesFrom(r.config), s, nil, nil
 	}
 	kept, err := r.db.Ruleset(ctx, hash)

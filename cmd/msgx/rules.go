@@ -27,6 +27,11 @@ func rulesCommand(g *globals) *cobra.Command {
 		rulesMutateCommand(g),
 		rulesLintCommand(g),
 		rulesExplainCommand(g),
+		rulesHistoryCommand(g),
+		rulesActivateCommand(g),
+		rulesRollbackCommand(g),
+		rulesExportCommand(g),
+		rulesShadowCommand(g),
 	)
 	return cmd
 }

@@ -159,3 +159,18 @@ func TestADifferentOutcomeIsOneDifference(t *testing.T) {
 		t.Errorf("got %+v", r.Groups)
 	}
 }
+
+func TestDifferencesOfTwoSettlements(t *testing.T) {
+	settled := func(stand string) *decision.Settlement {
+		return &decision.Settlement{Outcome: message.Outcome{State: message.Succeeded}, Effects: decision.Effects{Advances: []decision.Advance{{
+			After: &flight.State{ID: 7}, Op: decision.Update, Changed: []decision.FieldChange{{Path: "STND", After: []byte(stand)}},
+		}}}}
+	}
+	if got := comparison.Differences(settled(`"1"`), settled(`"1"`)); len(got) != 0 {
+		t.Errorf("the same twice: got %+v", got)
+	}
+	want := comparison.Difference{Where: "STND", FLID: "7", Old: `"1"`, New: `"2"`}
+	if got := comparison.Differences(settled(`"1"`), settled(`"2"`)); len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
