@@ -14,7 +14,7 @@ import (
 
 // stands is a rule for stands that leaves a mark.
 func stands(mark string) []byte {
-	return fmt.Appendf(nil, `return { kind = "FLOP-STND", writes = { "STND" }, decide = function(view, msg)
+	return fmt.Appendf(nil, `return { kind = "FLOP-STND", writes = { "STND" }, decide = function(_, msg)
   return { changes = { { flid = msg.records[1].flid, op = "update", set = { STND = %q } } } }
 end }`, mark)
 }

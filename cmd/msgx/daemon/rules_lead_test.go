@@ -76,33 +76,44 @@ func TestFirstStartWithFaultyRules(t *testing.T) {
 	}
 }
 
-// hostile are rules of every bad behaviour, by what each does.
+// hostile are rules of every bad behaviour, by what each does. Lint refuses what can be told by reading, so
+// these hide it: what a table holds under a computed name is known only when it runs.
 var hostile = map[string]string{
 	"raises a text":            `error("no")`,
 	"raises a table":           `error({ no = "text" })`,
 	"raises nothing":           `error()`,
-	"returns nothing":          `return nil`,
-	"returns a text":           `return "done"`,
-	"has an unknown key":       `return { change = {} }`,
-	"never ends":               `while true do end`,
-	"eats memory by text":      `local s = "x"; while true do s = s .. s end`,
-	"eats memory by tables":    `local t = {}; while true do t[#t + 1] = { t } end`,
-	"calls itself":             `local function f(n) return f(n + 1) + 1 end; return f(1)`,
-	"changes the message":      `msg.kind = "FLOP-REMC"; return { skip = "x" }`,
-	"changes the view":         `view.flights["1"].STND = "9"; return { skip = "x" }`,
-	"oversteps":                `return { changes = { { flid = "1", op = "update", set = { REMC = "x" } } } }`,
-	"sets an unknown tag":      `return { changes = { { flid = "1", op = "update", set = { STDN = "x" } } } }`,
-	"names a flight by number": `return { changes = { { flid = 1, op = "update", set = { STND = "1" } } } }`,
-	"names a flight by NaN":    `return { changes = { { flid = 0/0, op = "update", set = { STND = "1" } } } }`,
-	"sets a number":            `return { changes = { { flid = "1", op = "update", set = { STND = 0/0 } } } }`,
-	"touches another flight":   `return { changes = { { flid = "2", op = "update", set = { STND = "1" } } } }`,
-	"has an unknown op":        `return { changes = { { flid = "1", op = "explode" } } }`,
-	"creates what is there":    `return { changes = { { flid = "1", op = "create", set = { STND = "1" } } } }`,
-	"asks an unknown request":  `return { outbound = { { request = "WHAT" } } }`,
+	"returns nothing":          `return box.hidden`,
+	"returns a text":           `box[msg.kind] = "done"; return box[msg.kind]`,
+	"has an unknown key":       `local other = {}; other[msg.kind] = {}; return other`,
+	"never ends":               `local n = 0; while n < 1 do n = n * 2 end; return update(box)`,
+	"eats memory by text":      `local s = "x"; while #s > 0 do s = s .. s end; return update(box)`,
+	"eats memory by tables":    `while #box >= 0 do box[#box + 1] = { box } end; return update(box)`,
+	"calls itself":             `box.again = function(n) return box.again(n + 1) + 1 end; return box.again(1)`,
+	"changes the message":      `box[msg.kind] = msg; box[msg.kind].kind = "FLOP-REMC"; return update(box)`,
+	"changes the view":         `box[msg.kind] = view.flights; box[msg.kind]["1"].STND = "9"; return update(box)`,
+	"oversteps":                `box[string.upper("remc")] = "x"; return update(box)`,
+	"sets an unknown tag":      `box[string.upper("stdn")] = "x"; return update(box)`,
+	"names a flight by number": `box[msg.kind] = 1; return update({}, box[msg.kind])`,
+	"names a flight by NaN":    `box[msg.kind] = 0 / 0; return update({}, box[msg.kind])`,
+	"sets a number":            `box[string.upper("stnd")] = 0 / 0; return update(box)`,
+	"touches another flight":   `return update({ STND = "1" }, "2")`,
+	"has an unknown op":        `box[msg.kind] = "explode"; return update({ STND = "1" }, nil, box[msg.kind])`,
+	"creates what is there":    `return update({ STND = "1" }, nil, "create")`,
+	"asks an unknown request":  `box[string.lower("REQUEST")] = "WHAT"; return { outbound = { box } }`,
 }
 
 func misbehaving(body string) string {
-	return "return { kind = \"FLOP-STND\", writes = { \"STND\" }, decide = function(view, msg)\n  if msg.kind then " + body + " end\nend }"
+	return `return { kind = "FLOP-STND", writes = { "STND" }, ops = { "update", "create" }, decide = function(view, msg)
+  local box = {}
+  local function update(set, flid, op)
+    return { changes = { { flid = flid or msg.records[1].flid, op = op or "update", set = set } } }
+  end
+  if not view.flights[msg.records[1].flid] then
+    box.STND = "none"
+    return update(box, nil, "create")
+  end
+  ` + body + `
+end }`
 }
 
 // Whatever a rule does, its message fails and holds the line, the daemon goes on, and a rule set that is

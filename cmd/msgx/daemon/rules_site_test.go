@@ -117,7 +117,7 @@ func (s *site) writeIn(dir, name, source string) {
 
 // marking is a rule for stands that leaves its own mark instead of what the message says.
 func marking(mark string) string {
-	return fmt.Sprintf(`return { kind = "FLOP-STND", writes = { "STND" }, decide = function(view, msg)
+	return fmt.Sprintf(`return { kind = "FLOP-STND", writes = { "STND" }, decide = function(_, msg)
   return { changes = { { flid = msg.records[1].flid, op = "update", set = { STND = %q } } } }
 end }`, mark)
 }
