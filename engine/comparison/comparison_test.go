@@ -154,7 +154,7 @@ func TestADifferenceIsFoundWhereItArises(t *testing.T) {
 func TestADifferentOutcomeIsOneDifference(t *testing.T) {
 	candidate := changed(t, "rules/flop-stnd@1.lua", "decide = function(view, msg)", `decide = function(view, msg) if #msg.records > 0 then error("no stands today") end`)
 	r := compare(t, candidate, stand("1", "12"))
-	if len(r.Groups) != 1 || r.Groups[0].Where != comparison.Outcome || r.Groups[0].Branch.String() != "new rules/flop-stnd@1.lua:8:32 if `#msg.records > 0` yes" || r.Groups[0].Example.Old != "SUCCEEDED" ||
+	if len(r.Groups) != 1 || r.Groups[0].Where != comparison.Outcome || r.Groups[0].Branch.File != "rules/flop-stnd@1.lua" || r.Groups[0].Branch.Text != "#msg.records > 0" || !r.Groups[0].Branch.Taken || r.Groups[0].Example.Old != "SUCCEEDED" ||
 		!strings.HasPrefix(r.Groups[0].Example.New, "FAILED(RULE_ERROR)") || !strings.Contains(r.Groups[0].Example.New, "no stands today") {
 		t.Errorf("got %+v", r.Groups)
 	}
