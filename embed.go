@@ -15,3 +15,8 @@ var Files embed.FS
 //
 //go:embed rules/DIAGNOSTICS.md
 var Diagnostics string
+
+// Editor sets up the Lua language server for a rule set directory.
+//
+//go:embed .luarc.json
+var Editor []byte

@@ -26,9 +26,10 @@ import (
 	"msgx/engine/rulebook"
 )
 
-// Corpus holds the cases, and the states they share, that the binary carries.
+// Corpus is the golden directory that the binary carries: the cases, the states they share, and
+// the mutants that none of them can tell from the script.
 //
-//go:embed cases/*.txtar states/*.yaml
+//go:embed cases/*.txtar states/*.yaml equivalent.yaml
 var Corpus embed.FS
 
 // folder is where the cases are, in the corpus and in a checkout's golden directory.

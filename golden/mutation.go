@@ -2,7 +2,6 @@ package golden
 
 import (
 	"context"
-	_ "embed" // the list of equivalent mutants
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,9 +15,6 @@ import (
 
 // equivalentFile lists, in a golden directory, the mutants that no case can tell from the script.
 const equivalentFile = "equivalent.yaml"
-
-//go:embed equivalent.yaml
-var equivalent []byte
 
 // Mutate breaks files of the rule set in every way that package mutate knows and tells which
 // of them the selected cases do not notice. The names of files select what is broken, as for Cover; all scripts
@@ -96,12 +92,9 @@ func (o Options) try(rules fs.FS, cases []*Case, cache *rulebook.Cache) (mutate.
 
 // excuses reads the list that belongs to the corpus; a directory without one has none.
 func (o Options) excuses() ([]mutate.Excuse, error) {
-	data := equivalent
-	if o.Dir != "" {
-		var err error
-		if data, err = fs.ReadFile(o.corpus(), equivalentFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("golden: %w", err)
-		}
+	data, err := fs.ReadFile(o.corpus(), equivalentFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("golden: %w", err)
 	}
 	return mutate.ParseExcuses(data)
 }

@@ -68,7 +68,7 @@ func tellSettlement(b *strings.Builder, s *decision.Settlement, payloads bool) {
 		fmt.Fprintf(b, "  reference %s %s: %s %s\n", r.Type, r.Key, r.Op, r.Value)
 	}
 	for _, out := range s.Effects.Outbound {
-		fmt.Fprintf(b, "  request %s %v\n", out.Request, out.Fields)
+		fmt.Fprintf(b, "  request %s\n", out)
 	}
 }
 

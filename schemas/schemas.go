@@ -20,6 +20,11 @@ import (
 //go:embed *.yaml
 var shipped embed.FS
 
+// Definitions are what the Lua language server needs to know view, msg and decisions by.
+//
+//go:embed generated/lua/*.lua
+var Definitions embed.FS
+
 // files are the parts of a catalogue, in reading order.
 var files = []string{"types.yaml", "flight.yaml", "messages.yaml", "references.yaml", "requests.yaml"}
 

@@ -9,7 +9,7 @@ import (
 	"msgx/tools/demo"
 )
 
-func demoCommand(_ *globals) *cobra.Command {
+func demoCommand(g *globals) *cobra.Command {
 	o := demo.Options{}
 	var kafka string
 	cmd := &cobra.Command{
@@ -20,8 +20,11 @@ feed the mailbox a generated day (a morning schedule, then operations, a few of 
 show what happens, and check at the end that every message is accounted for.
 
 ` + "`make demo`" + ` starts the servers it needs and calls it. Called by hand it needs a PostgreSQL and a
-MariaDB that it may create databases in; without a broker it brings one in this process.`,
-		Example: "  make demo\n  make demo ARGS=--once\n  make demo ARGS='--once --operations 3000 --seed 7'",
+MariaDB that it may create databases in; without a broker it brings one in this process.
+
+--set gives the daemon of the demo a parameter, such as --set rules.dir=./live to try a rule set on it. What
+the demo needs to be so stays so: databases, topics, and where it begins.`,
+		Example: "  make demo\n  make demo ARGS=--once\n  make demo ARGS='--once --operations 3000 --seed 7'\n  make demo ARGS='--set rules.dir=./live'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Postgres == "" || o.MariaDB == "" {
@@ -30,6 +33,7 @@ MariaDB that it may create databases in; without a broker it brings one in this 
 			if kafka != "" {
 				o.Kafka = strings.Split(kafka, ",")
 			}
+			o.Set = g.set
 			o.Out, o.Build = cmd.OutOrStdout(), build()
 			report, err := demo.Run(cmd.Context(), o)
 			if err != nil {

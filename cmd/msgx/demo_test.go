@@ -32,6 +32,16 @@ func TestADayWithSomethingMissing(t *testing.T) {
 	}
 }
 
+// The daemon of the demo takes parameters: here a rule set that is not there.
+func TestADemoOfOtherRules(t *testing.T) {
+	t.Parallel()
+	stack, empty := stacktest.Stack(t), t.TempDir()
+	r := run("demo", "--once", "--flights", "20", "--operations", "40", "--postgres", stack.Postgres, "--mariadb", stack.MariaDB, "--set", "rules.dir="+empty)
+	if r.code != exitFailed || !strings.Contains(r.err, empty) {
+		t.Errorf("exit %d, want %d and the name of the directory: %s", r.code, exitFailed, r.err)
+	}
+}
+
 // thief is where the demo prints to. When it reads there that everything has
 // been delivered, which comes before the account, it takes something away.
 type thief struct {

@@ -29,6 +29,7 @@ const shipped = "shipped"
 type rulesDiff struct {
 	over       []string
 	pattern    string
+	dir        string
 	seed       uint64
 	operations int
 	files      []string
@@ -48,15 +49,15 @@ flights end differently. OLD and NEW are directories with handlers.lua and rules
 "` + shipped + `" is the rule set in the binary.
 
 Both decide each message over the same flights (those that OLD has made), so a difference shows
-where it arises and not again in all that follows. Compared are the golden corpus, a generated
-airport day, and the message files that are named, in their order.
+where it arises and not again in all that follows. Compared are the golden corpus (that in the binary, or
+that of --dir), a generated airport day, and the message files that are named, in their order.
 
 --recorded FROM..TO compares over the messages of the mailbox with these ids that were decided, each
 on what it was decided on, instead of corpus and day (unless --over asks for those too). What the
 database cannot tell any more is counted and not compared.
 
 Exits with 0 when nothing differs and with 1 when something does, or some could not be compared.`,
-		Example: "  msgx rules diff " + shipped + " ./candidate\n  msgx rules diff " + shipped + " ./candidate --over corpus -r schd\n  msgx rules diff ./live ./candidate --over files *.xml\n" +
+		Example: "  msgx rules diff " + shipped + " ./candidate\n  msgx rules diff " + shipped + " ./candidate --over corpus --dir ./candidate/golden -r schd\n  msgx rules diff ./live ./candidate --over files *.xml\n" +
 			"  msgx rules diff " + shipped + " ./candidate --recorded 4000..4999",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,6 +87,7 @@ Exits with 0 when nothing differs and with 1 when something does, or some could 
 	f := cmd.Flags()
 	f.StringSliceVar(&d.over, "over", []string{"corpus", "day"}, "what to compare over: corpus, day, files")
 	f.StringVarP(&d.pattern, "run", "r", "", "regular expression on the names of golden cases")
+	f.StringVar(&d.dir, "dir", "", "golden directory of the corpus to compare over; that in the binary when left out")
 	f.Uint64Var(&d.seed, "seed", 1, "seed of the generated day")
 	f.IntVar(&d.operations, "operations", 3000, "operations of the generated day")
 	f.StringVar(&d.recorded, "recorded", "", "ids of recorded messages to compare over, FROM..TO")
@@ -162,7 +164,7 @@ func (d *rulesDiff) overSequences(c *config.Config, comparer *comparison.Compare
 	var sequences []comparison.Sequence
 	var err error
 	if slices.Contains(d.over, "corpus") {
-		o := golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Pattern: d.pattern}
+		o := golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Pattern: d.pattern, Dir: d.dir}
 		if sequences, err = golden.Sequences(o, rulesOf(newName)); err != nil {
 			return err
 		}

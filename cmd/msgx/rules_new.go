@@ -167,6 +167,6 @@ func (v newVersion) told(dryRun, use bool) string {
 	} else {
 		fmt.Fprintf(&b, "nothing uses it yet: name \"%s@%d\" in %s, or repeat with --use\n", v.name, v.to, filepath.Join(v.dir, manifest))
 	}
-	fmt.Fprintf(&b, "\nnext:\n  msgx golden run --set rules.dir=%s\n  msgx rules diff %s %s\n", v.dir, shipped, v.dir)
+	fmt.Fprintf(&b, "\nnext: change %[1]s, then\n  msgx rules lint %[2]s\n  msgx rules test --set rules.dir=%[2]s\n  msgx rules diff %[3]s %[2]s\n", filepath.Join(v.dir, v.file(v.to)), v.dir, shipped)
 	return b.String()
 }

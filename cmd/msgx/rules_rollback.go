@@ -3,12 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -94,55 +89,4 @@ func (db *onRecord) loadsHere(cmd *cobra.Command, hash string) error {
 		fmt.Fprintf(out, "its hash is another than %s: catalogue or settings have changed since\n", hash)
 	}
 	return nil
-}
-
-func rulesExportCommand(g *globals) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "export HASH DIR",
-		Short: "Write a rule set that was live into a directory",
-		Long: `Write the text of a rule set that was live once, as it is on record, into a directory that
-does not exist yet or is empty: to compare it (msgx rules diff), to run a past message through it
-(msgx try --set rules.dir=DIR), or to begin a change from it.`,
-		Example: "  msgx rules export 3fa2c1 ./before\n  msgx rules diff ./before ./candidate",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			db, err := g.onRecord(cmd)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			hash, err := db.named(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			set, err := db.Ruleset(cmd.Context(), hash)
-			if err != nil {
-				return err
-			}
-			return writeRuleset(cmd.OutOrStdout(), args[1], set)
-		},
-	}
-	return cmd
-}
-
-// writeRuleset writes the files of a rule set into an empty directory.
-func writeRuleset(out io.Writer, dir string, set ruleset.Set) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return usageError{err}
-	}
-	if len(entries) > 0 {
-		return usagef("%s is not empty: found %s and %d more, expected a directory to be made", dir, entries[0].Name(), len(entries)-1)
-	}
-	for _, name := range slices.Sorted(maps.Keys(set.Files)) {
-		full := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			return fmt.Errorf("export: %w", err)
-		}
-		if err := os.WriteFile(full, set.Files[name], 0o644); err != nil {
-			return fmt.Errorf("export: %w", err)
-		}
-	}
-	_, err = fmt.Fprintf(out, "wrote %d files of rule set %s to %s\n", len(set.Files), set.Hash, dir)
-	return err
 }

@@ -123,19 +123,20 @@ func (t *trial) broken() bool {
 
 // triedMessage is one message in the output of `try --json`.
 type triedMessage struct {
-	File     string            `json:"file"`
-	MsgID    int64             `json:"msg_id"`
-	Kind     string            `json:"kind,omitempty"`
-	State    string            `json:"state"`
-	Class    string            `json:"error_class,omitempty"`
-	Reason   string            `json:"reason,omitempty"`
-	Script   string            `json:"script,omitempty"`
-	Changes  []triedChange     `json:"changes"`
-	Refs     []triedReference  `json:"references,omitempty"`
-	Notes    []decision.Note   `json:"notes,omitempty"`
-	Warnings []string          `json:"warnings,omitempty"`
-	Unknown  []message.Unknown `json:"unknown,omitempty"`
-	Dropped  []message.Unknown `json:"dropped,omitempty"`
+	File     string              `json:"file"`
+	MsgID    int64               `json:"msg_id"`
+	Kind     string              `json:"kind,omitempty"`
+	State    string              `json:"state"`
+	Class    string              `json:"error_class,omitempty"`
+	Reason   string              `json:"reason,omitempty"`
+	Script   string              `json:"script,omitempty"`
+	Changes  []triedChange       `json:"changes"`
+	Refs     []triedReference    `json:"references,omitempty"`
+	Requests []decision.Outbound `json:"requests,omitempty"`
+	Notes    []decision.Note     `json:"notes,omitempty"`
+	Warnings []string            `json:"warnings,omitempty"`
+	Unknown  []message.Unknown   `json:"unknown,omitempty"`
+	Dropped  []message.Unknown   `json:"dropped,omitempty"`
 }
 
 type triedChange struct {
@@ -158,7 +159,7 @@ func (t *trial) messages() []triedMessage {
 		s := r.Settlement
 		m := triedMessage{
 			File: t.files[i], MsgID: r.MsgID, Kind: s.Kind, State: string(s.Outcome.State), Class: string(s.Outcome.Class),
-			Reason: s.Outcome.Reason, Script: s.Script, Changes: []triedChange{}, Notes: s.Effects.Notes, Warnings: s.Warnings,
+			Reason: s.Outcome.Reason, Script: s.Script, Changes: []triedChange{}, Requests: s.Effects.Outbound, Notes: s.Effects.Notes, Warnings: s.Warnings,
 		}
 		if r.Message != nil {
 			m.Unknown, m.Dropped = r.Message.Unknowns, r.Message.Dropped
@@ -215,7 +216,10 @@ func (m *triedMessage) appendText(b *strings.Builder) {
 	for _, r := range m.Refs {
 		fmt.Fprintf(b, "     %s %s  %s  %s\n", r.Type, r.Key, r.Op, r.Value)
 	}
-	if m.State == string(message.Succeeded) && len(m.Changes) == 0 && len(m.Refs) == 0 {
+	for _, r := range m.Requests {
+		fmt.Fprintf(b, "     request %s\n", r)
+	}
+	if m.State == string(message.Succeeded) && len(m.Changes) == 0 && len(m.Refs) == 0 && len(m.Requests) == 0 {
 		b.WriteString("     changes nothing\n")
 	}
 	for _, n := range m.Notes {

@@ -206,7 +206,7 @@ func (x *Explanation) writeEffects(p *page) {
 		p.line(plain("  %s %s  %s  %s", r.Type, r.Key, r.Op, r.Value))
 	}
 	for _, r := range x.Requests {
-		p.line(plain("  request %s  %v", r.Request, r.Fields))
+		p.line(plain("  request %s", r))
 	}
 }
 

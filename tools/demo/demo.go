@@ -23,6 +23,7 @@ type Options struct {
 	MariaDB   string   // data source of a MariaDB that databases may be created in
 	Kafka     []string // brokers; none brings one in this process
 	Listen    string   // address of metrics and health
+	Set       []string // parameters of the daemon, key=value; those that the demo gives itself win
 	Once      bool     // end after the day
 	Seed      uint64
 	Flights   int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,17 +63,17 @@ func (p *place) findBroker(brokers []string) (err error) {
 // configuration is that of a daemon for this place: a mailbox whose writers
 // commit within a second, and otherwise the defaults.
 func (p *place) configuration(o Options) (*config.Config, error) {
-	c, err := config.Load(config.Sources{Set: []string{
-		"postgres.url=" + p.postgres,
-		"mailbox.dsn=" + p.MailboxDSN,
-		"kafka.brokers=" + strings.Join(p.brokers, ","),
-		"kafka.msg-topic=" + p.name + ".msg",
-		"kafka.schd-topic=" + p.name + ".schd",
+	c, err := config.Load(config.Sources{Set: append(slices.Clone(o.Set),
+		"postgres.url="+p.postgres,
+		"mailbox.dsn="+p.MailboxDSN,
+		"kafka.brokers="+strings.Join(p.brokers, ","),
+		"kafka.msg-topic="+p.name+".msg",
+		"kafka.schd-topic="+p.name+".schd",
 		"pipeline.max-commit-delay=1s",
 		"pipeline.cutover-watermark=zero",
-		"http.listen=" + o.Listen,
+		"http.listen="+o.Listen,
 		"instance=demo",
-	}})
+	)})
 	if err != nil {
 		return nil, err
 	}
