@@ -4,29 +4,35 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"msgx/engine/rulebook/declaration"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // bound gives the kinds that bound scripts serve to them.
-func (l *loader) bound(m *player, headers map[string]header, mf manifest, s Settings) {
+func (l *loader) bound(mf declaration.Manifest, header func(*file) *declaration.Header, s Settings) {
 	by := map[string]string{} // kind to the bound script
 	for _, name := range strings.Fields(s.Bound) {
 		full := path.Join(scriptFolder, name+".lua")
 		f := l.files[full]
-		if !scriptName.MatchString(name) || f == nil {
-			l.fault("bound: found %q, expected %s", name, strings.Join(l.versions(name), ", "))
+		if !declaration.ScriptName.MatchString(name) || f == nil {
+			l.fault(diagnostic.NoScript, Manifest, "bound: found %q, expected %s", name, strings.Join(l.versions(name), ", "))
 			continue
 		}
-		h := l.header(m, headers, f)
+		h := header(f)
+		if h == nil {
+			continue // what is wrong with it has been told
+		}
 		for _, kind := range l.cat.Kinds {
-			if !slices.ContainsFunc(h.kinds, func(pattern string) bool { return matches(pattern, kind.Name) }) {
+			if !slices.ContainsFunc(h.Kinds, func(pattern string) bool { return declaration.Matches(pattern, kind.Name) }) {
 				continue
 			}
 			if other := by[kind.Name]; other != "" {
-				l.fault("bound: %s is served by %s and by %s, expected one of them", kind.Name, other, name)
+				l.fault(diagnostic.Contradiction, Manifest, "bound: %s is served by %s and by %s, expected one of them", kind.Name, other, name)
 			}
 			by[kind.Name] = name
-			mf.kinds[kind.Name] = name
-			delete(mf.unsupported, kind.Name)
+			mf.Kinds[kind.Name] = declaration.Entry{Script: name}
+			delete(mf.Unsupported, kind.Name)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"msgx/engine/decision"
 	"msgx/engine/flight"
 	"msgx/engine/message"
+	"msgx/engine/rulebook/declaration"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // maxReason bounds the texts of skip, reject and notes, in characters.
@@ -70,7 +72,7 @@ func (t taker) oneEach(changes []decision.Change) error {
 	seen := make(map[flight.ID]bool, len(changes))
 	for i, c := range changes {
 		if seen[c.FLID] {
-			return fmt.Errorf("changes[%d].flid: %s has an entry already; a decision holds one for each flight", i+1, c.FLID)
+			return diagnostic.With(diagnostic.DecisionTwice, fmt.Errorf("changes[%d].flid: %s has an entry already; a decision holds one for each flight", i+1, c.FLID))
 		}
 		seen[c.FLID] = true
 	}
@@ -199,7 +201,7 @@ func (t taker) change(table *lua.LTable, place string) (decision.Change, error) 
 	}
 	for _, tag := range c.Clear {
 		if _, both := c.Set[tag]; both {
-			return c, fmt.Errorf("%s: %s is both set and cleared", place, tag)
+			return c, diagnostic.With(diagnostic.DecisionTwice, fmt.Errorf("%s: %s is both set and cleared", place, tag))
 		}
 	}
 	return c, nil
@@ -226,11 +228,11 @@ func (t taker) flid(v lua.LValue) (flight.ID, error) {
 
 func (t taker) op(v lua.LValue) (decision.Op, error) {
 	text, _ := v.(lua.LString)
-	if !slices.Contains(ops, string(text)) {
-		return "", t.wrong(v, "one of "+strings.Join(ops, ", "))
+	if !slices.Contains(declaration.Ops, string(text)) {
+		return "", t.wrong(v, "one of "+strings.Join(declaration.Ops, ", "))
 	}
 	if !slices.Contains(t.script.Ops, string(text)) {
-		return "", fmt.Errorf("%q is outside the footprint: the script declares ops %v", string(text), t.script.Ops)
+		return "", diagnostic.With(diagnostic.OutOfFootprint, fmt.Errorf("%q is outside the footprint: the script declares ops %v", string(text), t.script.Ops))
 	}
 	return decision.Op(text), nil
 }
@@ -240,11 +242,11 @@ func (t taker) allowed(tag string, kinds ...string) error {
 	what := t.shapes.what(tag)
 	switch {
 	case what == "":
-		return fmt.Errorf("the catalogue has no such tag")
+		return diagnostic.With(diagnostic.DecisionTag, fmt.Errorf("the catalogue has no such tag%s", diagnostic.Perhaps(tag, t.shapes.cat.Tags())))
 	case !slices.Contains(kinds, what):
-		return fmt.Errorf("this is a %s, expected a %s", what, strings.Join(kinds, " or "))
+		return diagnostic.With(diagnostic.DecisionPlace, fmt.Errorf("this is a %s, expected a %s", what, strings.Join(kinds, " or ")))
 	case !t.writes[tag]:
-		return fmt.Errorf("outside the footprint: the script declares writes %s", t.script.Footprint())
+		return diagnostic.With(diagnostic.OutOfFootprint, fmt.Errorf("outside the footprint: the script declares writes %s", t.script.Footprint()))
 	}
 	return nil
 }
@@ -308,7 +310,7 @@ func (t taker) clear(v lua.LValue, place string) ([]string, error) {
 			return nil, fmt.Errorf("%s: %s: %w", at, tag, err)
 		}
 		if slices.Contains(out, string(tag)) {
-			return nil, fmt.Errorf("%s: %s stands twice", at, tag)
+			return nil, diagnostic.With(diagnostic.DecisionTwice, fmt.Errorf("%s: %s stands twice", at, tag))
 		}
 		out = append(out, string(tag))
 	}

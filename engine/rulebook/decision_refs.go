@@ -11,6 +11,7 @@ import (
 	"msgx/engine/catalogue"
 	"msgx/engine/decision"
 	"msgx/engine/message"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 func (t taker) reason(v lua.LValue) (string, error) {
@@ -43,14 +44,14 @@ func (t taker) note(table *lua.LTable, place string) (decision.Note, error) {
 func (t taker) ref(table *lua.LTable, place string) (decision.RefChange, error) {
 	var r decision.RefChange
 	if t.family != message.Reference {
-		return r, fmt.Errorf("%s: only a kind of reference data changes reference data", place)
+		return r, diagnostic.With(diagnostic.OutOfFootprint, fmt.Errorf("%s: only a kind of reference data changes reference data", place))
 	}
 	err := t.each(table, place, func(key string, v lua.LValue) (err error) {
 		text, isText := v.(lua.LString)
 		switch key {
 		case "type":
 			if r.Type = string(text); "REF-"+r.Type != t.kind {
-				err = fmt.Errorf("outside the footprint: found %s, the message is %s", t.describe(v), t.kind)
+				err = diagnostic.With(diagnostic.OutOfFootprint, fmt.Errorf("outside the footprint: found %s, the message is %s", t.describe(v), t.kind))
 			}
 		case "key":
 			if r.Key = string(text); !isText || r.Key == "" {

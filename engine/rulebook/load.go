@@ -1,6 +1,7 @@
 package rulebook
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,20 +10,24 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
 
 	"msgx/engine/catalogue"
+	"msgx/engine/rulebook/declaration"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // Manifest is the file that names the script of each kind.
-const Manifest = "handlers.lua"
+const Manifest = declaration.ManifestFile
 
 const (
-	scriptFolder = "rules"
+	scriptFolder = declaration.ScriptFolder
 	libFolder    = "rules/lib"
 	flightModule = "flight" // what the catalogue says of a flight, for libraries
 	maxFile      = 256 << 10
@@ -43,15 +48,15 @@ type loader struct {
 	files  map[string]*file // by path
 	used   map[string]bool
 	probes *probes // when the trees are to be instrumented
-	faults []error
+	faults []*diagnostic.Fault
 }
 
 func newLoader(fsys fs.FS, cat *catalogue.Catalogue) *loader {
 	return &loader{fsys: fsys, cat: cat, files: map[string]*file{}, used: map[string]bool{}}
 }
 
-func (l *loader) fault(format string, args ...any) {
-	l.faults = append(l.faults, fmt.Errorf(format, args...))
+func (l *loader) fault(code diagnostic.Code, file, format string, args ...any) {
+	l.faults = append(l.faults, &diagnostic.Fault{Code: code, File: file, Text: fmt.Sprintf(format, args...)})
 }
 
 // Load reads a rule set, checks it whole and makes it ready to decide. The error
@@ -65,7 +70,7 @@ func (l *loader) load(s Settings, limits Limits, rec *recorder) (*Rulebook, erro
 		s.AbsentOptional = Keep
 	}
 	if s.AbsentOptional != Keep && s.AbsentOptional != Clear {
-		l.fault("rules: absent-optional is %q, expected %s or %s", s.AbsentOptional, Keep, Clear)
+		return nil, fmt.Errorf("rules: absent-optional is %q, expected %s or %s", s.AbsentOptional, Keep, Clear)
 	}
 	l.read()
 	b := &Rulebook{cat: l.cat, settings: s, limits: limits.orDefault(), shapes: newShapes(l.cat), files: l.files, byKind: map[string]*entry{}, rec: rec}
@@ -73,24 +78,36 @@ func (l *loader) load(s Settings, limits Limits, rec *recorder) (*Rulebook, erro
 		l.bind(b, s)
 	}
 	if len(l.faults) > 0 {
-		slices.SortStableFunc(l.faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return nil, errors.Join(l.faults...)
+		return nil, l.joined()
 	}
 	b.used = slices.Sorted(maps.Keys(l.used))
 	b.hash = l.hash(b.used, s)
 	return b, nil
 }
 
+// joined is every fault once, in the order of the files and lines.
+func (l *loader) joined() error {
+	slices.SortStableFunc(l.faults, func(a, b *diagnostic.Fault) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Text, b.Text))
+	})
+	faults := make([]error, len(l.faults))
+	for i, f := range l.faults {
+		faults[i] = f
+	}
+	return errors.Join(faults...)
+}
+
 // read compiles the manifest, every script and every library. Old versions that
 // nobody refers to are compiled too: they must stay sound to be worth keeping.
 func (l *loader) read() {
 	l.compile(Manifest)
-	l.folder(scriptFolder, func(name string) bool { return scriptName.MatchString(name) }, "lib", "README.md")
+	l.folder(scriptFolder, func(name string) bool { return declaration.ScriptName.MatchString(name) }, "lib", "README.md", path.Base(diagnostic.Pages))
 	l.folder(libFolder, func(name string) bool { return name != "" && name != flightModule && !strings.ContainsAny(name, "@ ") })
 	for _, f := range l.sorted() {
 		for _, lib := range f.requires {
 			if lib != flightModule && l.files[path.Join(libFolder, lib+".lua")] == nil {
-				l.fault("%s: requires %q, and there is no %s/%s.lua", f.name, lib, libFolder, lib)
+				l.faults = append(l.faults, &diagnostic.Fault{Code: diagnostic.NoLibrary, File: f.name, Word: lib,
+					Text: fmt.Sprintf("requires %q, and there is no %s/%s.lua", lib, libFolder, lib)})
 			}
 		}
 	}
@@ -107,7 +124,7 @@ func (l *loader) sorted() []*file {
 func (l *loader) folder(dir string, named func(string) bool, known ...string) {
 	entries, err := fs.ReadDir(l.fsys, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.fault("%s: %w", dir, err)
+		l.fault(diagnostic.Unreadable, dir, "%v", err)
 	}
 	for _, e := range entries {
 		full := path.Join(dir, e.Name())
@@ -115,7 +132,7 @@ func (l *loader) folder(dir string, named func(string) bool, known ...string) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."), slices.Contains(known, e.Name()): // editors leave settings
 		case !isLua || e.IsDir() || !named(name):
-			l.fault("%s: unexpected file; scripts are named like rules/flop-gtdt@1.lua, libraries like rules/lib/merge.lua", full)
+			l.fault(diagnostic.UnexpectedFile, full, "unexpected file; scripts are named like rules/flop-gtdt@1.lua, libraries like rules/lib/merge.lua")
 		default:
 			l.compile(full)
 		}
@@ -125,21 +142,21 @@ func (l *loader) folder(dir string, named func(string) bool, known ...string) {
 func (l *loader) compile(name string) {
 	defer func() {
 		if broken := recover(); broken != nil { // the compiler gives up on some sources by panicking
-			l.fault("%s: cannot be compiled: %v", name, broken)
+			l.fault(diagnostic.Syntax, name, "cannot be compiled: %v", broken)
 		}
 	}()
 	source, err := fs.ReadFile(l.fsys, name)
 	if err != nil {
-		l.fault("%s: %w", name, err)
+		l.fault(diagnostic.Unreadable, name, "%v", err)
 		return
 	}
 	if len(source) > maxFile {
-		l.fault("%s: %d bytes, expected at most %d", name, len(source), maxFile)
+		l.fault(diagnostic.Unreadable, name, "%d bytes, expected at most %d", len(source), maxFile)
 		return
 	}
 	chunk, err := parse.Parse(strings.NewReader(string(source)), name)
 	if err != nil {
-		l.fault("%s", syntaxError(name, err))
+		l.syntaxError(name, err)
 		return
 	}
 	names := allowedNames()
@@ -153,101 +170,113 @@ func (l *loader) compile(name string) {
 	l.faults = append(l.faults, faults...)
 	proto, err := lua.Compile(chunk, name)
 	if err != nil {
-		l.fault("%s", syntaxError(name, err))
+		l.syntaxError(name, err)
 		return
 	}
 	l.files[name] = &file{name: name, source: source, proto: proto, requires: requires}
 }
 
 // syntaxError puts the place first, as everywhere else.
-func syntaxError(name string, err error) string {
+func (l *loader) syntaxError(name string, err error) {
+	f := &diagnostic.Fault{Code: diagnostic.Syntax, File: name, Text: err.Error()}
 	var e *parse.Error
-	if errors.As(err, &e) {
-		if e.Pos.Line <= 0 {
-			return fmt.Sprintf("%s: %s at the end of the file", name, e.Message)
-		}
-		return fmt.Sprintf("%s:%d:%d: %s near %q", name, e.Pos.Line, e.Pos.Column, e.Message, e.Token)
-	}
 	var c *lua.CompileError
-	if errors.As(err, &c) {
-		return fmt.Sprintf("%s:%d: %s", name, c.Line, c.Message)
+	switch {
+	case errors.As(err, &e) && e.Pos.Line <= 0:
+		f.Text = e.Message + " at the end of the file"
+	case errors.As(err, &e):
+		f.Line, f.Column, f.Text = e.Pos.Line, e.Pos.Column, fmt.Sprintf("%s near %q", e.Message, e.Token)
+	case errors.As(err, &c):
+		f.Line, f.Text = c.Line, c.Message
 	}
-	return fmt.Sprintf("%s: %v", name, err)
+	l.faults = append(l.faults, f)
 }
+
+// failed takes an error of a file that was run; its text begins with a place.
+func (l *loader) failed(err error, name string) {
+	code := diagnostic.FailsLoading
+	if errors.Is(err, errCircle) {
+		code = diagnostic.LibraryCircle
+	}
+	f := &diagnostic.Fault{Code: code, File: name, Text: err.Error()}
+	if at := placed.FindStringSubmatch(f.Text); at != nil {
+		f.File, f.Text = at[1], at[3]
+		f.Line, _ = strconv.Atoi(at[2]) // digits, or nothing: then it is about the whole file
+	}
+	l.faults = append(l.faults, f)
+}
+
+// placed is a text that begins with a file and perhaps a line.
+var placed = regexp.MustCompile(`(?s)^([^\s:]+\.lua):(?:(\d+):)? (.*)$`)
 
 // bind runs the manifest and the scripts it names, and ties kinds to scripts.
 func (l *loader) bind(b *Rulebook, s Settings) {
 	m, err := b.start(nil)
 	if err != nil {
-		l.faults = append(l.faults, err)
+		l.failed(err, "")
 		return
 	}
 	v, err := m.run(l.files[Manifest])
 	if err != nil {
-		l.faults = append(l.faults, err)
+		l.failed(err, Manifest)
 		return
 	}
-	mf, faults := readManifest(v, l.cat)
+	mf, faults := declaration.ReadManifest(declared(v, maxDeclared), l.cat)
 	l.faults = append(l.faults, faults...)
 	l.use(l.files[Manifest])
-	headers := map[string]header{}
-	l.bound(m, headers, mf, s)
-	for _, kind := range l.cat.Kinds {
-		name, ok := mf.handler(kind.Name)
-		if !ok {
-			if !mf.unsupported[kind.Name] {
-				l.fault("%s: no script for the kind %s; name one, or list the kind under unsupported", Manifest, kind.Name)
-			}
-			continue
+	headers := map[string]*declaration.Header{}
+	header := func(f *file) *declaration.Header {
+		h, known := headers[f.name]
+		if !known {
+			h = l.header(m, f)
+			headers[f.name] = h
 		}
-		l.tie(b, m, headers, kind, name)
+		return h
+	}
+	l.bound(mf, header, s)
+	bound, faults := mf.Bind(l.cat, func(file string) (declaration.Header, bool, bool) {
+		f := l.files[file]
+		if f == nil {
+			return declaration.Header{}, false, false
+		}
+		h := header(f)
+		if h == nil {
+			return declaration.Header{}, true, false
+		}
+		return *h, true, true
+	})
+	l.faults = append(l.faults, faults...)
+	for _, e := range bound {
+		b.byKind[e.Kind.Name] = entryOf(e)
 	}
 	m.forget()
 	b.machine = m
 }
 
-// tie binds one kind to the script that the manifest names.
-func (l *loader) tie(b *Rulebook, m *player, headers map[string]header, kind catalogue.Kind, name string) {
-	full := path.Join(scriptFolder, name+".lua")
-	f := l.files[full]
-	if f == nil {
-		l.fault("%s: %s is handled by %s, and there is no %s", Manifest, kind.Name, name, full)
-		return
+// header runs a script and reads what it declares, nil when it does not run.
+func (l *loader) header(m *player, f *file) *declaration.Header {
+	l.use(f)
+	v, err := m.load(f)
+	if err != nil {
+		l.failed(err, f.name)
+		return nil
 	}
-	h := l.header(m, headers, f)
-	if !slices.ContainsFunc(h.kinds, func(pattern string) bool { return matches(pattern, kind.Name) }) {
-		l.fault("%s: %s is handled by %s, which says it serves %s", Manifest, kind.Name, name, strings.Join(h.kinds, ", "))
-		return
-	}
-	script, version := split(name)
-	e := &entry{
-		Script: Script{Kind: kind.Name, Name: script, Version: version, Writes: h.writes, Ops: h.ops, Reads: h.reads, File: full},
-		family: kind.Family,
-		writes: map[string]bool{},
-	}
-	for _, tag := range h.writes {
-		e.writes[tag] = true
-	}
-	b.byKind[kind.Name] = e
+	h, faults := declaration.ReadHeader(f.name, declared(v, maxDeclared), l.cat)
+	l.faults = append(l.faults, faults...)
+	return &h
 }
 
-// header runs a script, once, and reads what it says of itself. Of one that cannot be run
-// the fault is told once, whatever kinds it serves.
-func (l *loader) header(m *player, headers map[string]header, f *file) header {
-	if h, known := headers[f.name]; known {
-		return h
+func entryOf(e declaration.Binding) *entry {
+	name, version := declaration.Split(e.Script)
+	out := &entry{
+		Script: Script{Kind: e.Kind.Name, Name: name, Version: version, Writes: e.Header.Writes, Ops: e.Header.Ops, Reads: e.Header.Reads, File: e.File},
+		family: e.Kind.Family,
+		writes: map[string]bool{},
 	}
-	l.use(f)
-	h := header{kinds: []string{"*"}}
-	if v, err := m.load(f); err != nil {
-		l.faults = append(l.faults, err)
-	} else {
-		var faults []error
-		h, faults = readHeader(f.name, v, l.cat)
-		l.faults = append(l.faults, faults...)
+	for _, tag := range e.Header.Writes {
+		out.writes[tag] = true
 	}
-	headers[f.name] = h
-	return h
+	return out
 }
 
 // use marks a file and the libraries it needs as part of the rule set.

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // Limits bound what one call of a script may use. A zero value means the default.
@@ -49,8 +51,8 @@ func (l Limits) orDefault() Limits {
 const loadRecords = 100
 
 var (
-	errInstructions = errors.New("instruction budget used up")
-	errStrings      = errors.New("string budget used up")
+	errInstructions = diagnostic.With(diagnostic.Instructions, errors.New("instruction budget used up"))
+	errStrings      = diagnostic.With(diagnostic.StringBytes, errors.New("string budget used up"))
 )
 
 // meter counts what a call uses. The virtual machine asks Done before every

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // exact is the range in which a float holds every integer.
@@ -28,10 +30,10 @@ func (m *machine) set(l *lua.LState) int {
 	t, ok := l.Get(1).(*lua.LTable)
 	key, value := l.Get(2), l.Get(3)
 	if !ok {
-		l.RaiseError("attempt to set field %s of %s", show(key), m.describe(l.Get(1)))
+		m.fail(l, diagnostic.LuaError, "attempt to set field %s of %s", show(key), m.describe(l.Get(1)))
 	}
 	if isFrozen(t) {
-		l.RaiseError("%s: this table is read-only (it is part of view, msg or a loaded module); build a new one instead", show(key))
+		m.fail(l, diagnostic.ReadOnly, "%s: this table is read-only (it is part of view, msg or a loaded module); build a new one instead", show(key))
 	}
 	switch key := key.(type) {
 	case lua.LString:
@@ -42,7 +44,7 @@ func (m *machine) set(l *lua.LState) int {
 	case lua.LNumber:
 		m.setPosition(l, t, key, value)
 	default:
-		l.RaiseError("a table is keyed by strings or by positions, found %s", m.describe(key))
+		m.fail(l, diagnostic.Position, "a table is keyed by strings or by positions, found %s", m.describe(key))
 	}
 	return 0
 }
@@ -50,7 +52,7 @@ func (m *machine) set(l *lua.LState) int {
 func (m *machine) setPosition(l *lua.LState, t *lua.LTable, key lua.LNumber, value lua.LValue) {
 	n := t.Len()
 	if key < 1 || key > lua.LNumber(n+1) || math.Trunc(float64(key)) != float64(key) {
-		l.RaiseError("position %s of a list of %d; a list has no holes, and a map is keyed by strings (use tostring)", key, n)
+		m.fail(l, diagnostic.Position, "position %s of a list of %d; a list has no holes, and a map is keyed by strings (use tostring)", key, n)
 	}
 	if value != lua.LNil {
 		t.RawSetInt(int(key), value)
@@ -84,7 +86,7 @@ func (m *machine) newTable(l *lua.LState) int {
 
 func (m *machine) key(l *lua.LState) int {
 	if _, ok := l.Get(1).(lua.LString); !ok {
-		l.RaiseError("a computed key in a table constructor is a string, found %s", m.describe(l.Get(1)))
+		m.fail(l, diagnostic.Position, "a computed key in a table constructor is a string, found %s", m.describe(l.Get(1)))
 	}
 	return 1
 }
@@ -119,11 +121,11 @@ func (m *machine) text(l *lua.LState, v lua.LValue, verb string) string {
 	case lua.LNumber:
 		f := float64(v)
 		if math.Abs(f) > exact || math.IsNaN(f) {
-			l.RaiseError("attempt to %s the number %s, which is not exact; identifiers and decimals are strings", verb, v)
+			m.fail(l, diagnostic.NotExact, "attempt to %s the number %s, which is not exact; identifiers and decimals are strings", verb, v)
 		}
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
-	l.RaiseError("attempt to %s %s", verb, m.describe(v))
+	m.fail(l, diagnostic.LuaError, "attempt to %s %s", verb, m.describe(v))
 	return ""
 }
 
@@ -203,7 +205,7 @@ func (m *machine) tonumber(l *lua.LState) int {
 			break
 		}
 		if math.Abs(f) > exact {
-			l.RaiseError("%s is not exact as a number; identifiers and decimals stay strings", show(v))
+			m.fail(l, diagnostic.NotExact, "%s is not exact as a number; identifiers and decimals stay strings", show(v))
 		}
 		l.Push(lua.LNumber(f))
 	default:
@@ -213,7 +215,7 @@ func (m *machine) tonumber(l *lua.LState) int {
 }
 
 func (m *machine) raise(l *lua.LState) int {
-	l.RaiseError("%s", m.text(l, l.Get(1), "raise"))
+	m.fail(l, diagnostic.Raised, "%s", m.text(l, l.Get(1), "raise"))
 	return 0
 }
 
@@ -222,9 +224,9 @@ func (m *machine) assert(l *lua.LState) int {
 		return l.GetTop()
 	}
 	if l.GetTop() < 2 {
-		l.RaiseError("assertion failed")
+		m.fail(l, diagnostic.Raised, "assertion failed")
 	}
-	l.RaiseError("%s", m.text(l, l.Get(2), "raise"))
+	m.fail(l, diagnostic.Raised, "%s", m.text(l, l.Get(2), "raise"))
 	return 0
 }
 
@@ -232,7 +234,7 @@ func (m *machine) assert(l *lua.LState) int {
 func (m *machine) require(l *lua.LState) int {
 	lib, ok := m.modules[l.CheckString(1)]
 	if !ok {
-		l.RaiseError("there is no library %s", show(l.Get(1)))
+		m.fail(l, diagnostic.LuaError, "there is no library %s", show(l.Get(1)))
 	}
 	l.Push(lib)
 	return 1
@@ -242,7 +244,7 @@ func (m *machine) require(l *lua.LState) int {
 func (m *machine) table(l *lua.LState, what string) *lua.LTable {
 	t, ok := l.Get(1).(*lua.LTable)
 	if !ok {
-		l.RaiseError("%s wants a table, found %s", what, m.describe(l.Get(1)))
+		m.fail(l, diagnostic.Arguments, "%s wants a table, found %s", what, m.describe(l.Get(1)))
 	}
 	return t
 }

@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // writable insists on a table that the script made itself.
 func (m *machine) writable(l *lua.LState, what string) *lua.LTable {
 	t := m.table(l, what)
 	if isFrozen(t) {
-		l.RaiseError("%s: this table is read-only (it is part of view, msg or a loaded module); build a new one instead", what)
+		m.fail(l, diagnostic.ReadOnly, "%s: this table is read-only (it is part of view, msg or a loaded module); build a new one instead", what)
 	}
 	return t
 }
@@ -25,7 +27,7 @@ func (m *machine) tableInsert(l *lua.LState) int {
 		pos, value = l.CheckInt(2), l.Get(3)
 	}
 	if value == lua.LNil || pos < 1 || pos > n+1 {
-		l.RaiseError("table.insert: position %d of a list of %d, value %s", pos, n, m.describe(value))
+		m.fail(l, diagnostic.Arguments, "table.insert: position %d of a list of %d, value %s", pos, n, m.describe(value))
 	}
 	m.meter.charge(l, n+1-pos)
 	if pos == n+1 {
@@ -115,7 +117,7 @@ func (m *machine) natural(l *lua.LState, a, b lua.LValue) bool {
 	s, sText := a.(lua.LString)
 	t, tText := b.(lua.LString)
 	if !sText || !tText {
-		l.RaiseError("table.sort: %s and %s have no order; give a comparison", m.describe(a), m.describe(b))
+		m.fail(l, diagnostic.Arguments, "table.sort: %s and %s have no order; give a comparison", m.describe(a), m.describe(b))
 	}
 	return s < t
 }

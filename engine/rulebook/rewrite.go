@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/yuin/gopher-lua/ast"
+
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // Names that only rewritten code can spell.
@@ -23,19 +25,19 @@ type rewriter struct {
 	scopes   []map[string]int
 	depth    int // of nested functions
 	requires []string
-	faults   []error
+	faults   []*diagnostic.Fault
 }
 
 // rewrite checks and rewrites a chunk. It returns the libraries that it requires.
-func rewrite(file string, chunk []ast.Stmt, globals map[string]bool) ([]ast.Stmt, []string, []error) {
+func rewrite(file string, chunk []ast.Stmt, globals map[string]bool) ([]ast.Stmt, []string, []*diagnostic.Fault) {
 	r := &rewriter{file: file, globals: globals}
 	out := r.block(chunk)
 	slices.Sort(r.requires)
 	return out, slices.Compact(r.requires), r.faults
 }
 
-func (r *rewriter) fault(at ast.PositionHolder, format string, args ...any) {
-	r.faults = append(r.faults, fmt.Errorf("%s:%d: %s", r.file, at.Line(), fmt.Sprintf(format, args...)))
+func (r *rewriter) fault(code diagnostic.Code, at ast.PositionHolder, word, format string, args ...any) {
+	r.faults = append(r.faults, &diagnostic.Fault{Code: code, File: r.file, Line: at.Line(), Word: word, Text: fmt.Sprintf(format, args...)})
 }
 
 func (r *rewriter) push() { r.scopes = append(r.scopes, map[string]int{}) }
@@ -110,7 +112,7 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 		r.exprs(s.Exprs)
 	case *ast.BreakStmt, *ast.LabelStmt, *ast.GotoStmt:
 	default:
-		r.fault(s, "a statement the host does not know (%T)", s)
+		r.fault(diagnostic.Syntax, s, "", "a statement the host does not know (%T)", s)
 	}
 	return s
 }
@@ -137,7 +139,7 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 		case *ast.AttrGetExpr:
 			target.Object, target.Key = r.expr(target.Object), r.expr(target.Key)
 		default:
-			r.fault(s.Lhs[i], "cannot assign to this")
+			r.fault(diagnostic.Syntax, s.Lhs[i], "", "cannot assign to this")
 		}
 	}
 	if len(s.Lhs) > 1 || len(s.Rhs) > 1 {
@@ -198,8 +200,8 @@ func (r *rewriter) assignable(name *ast.IdentExpr) {
 	depth, ok := r.owner(name.Value)
 	switch {
 	case !ok:
-		r.fault(name, "%q is assigned but is not a local variable; write: local %s = …", name.Value, name.Value)
+		r.fault(diagnostic.GlobalWrite, name, name.Value, "%q is assigned but is not a local variable; write: local %s = …", name.Value, name.Value)
 	case depth != r.depth:
-		r.fault(name, "%q belongs to an enclosing function and cannot be assigned here; return the value, or keep it in a table made inside decide", name.Value)
+		r.fault(diagnostic.OuterWrite, name, name.Value, "%q belongs to an enclosing function and cannot be assigned here; return the value, or keep it in a table made inside decide", name.Value)
 	}
 }

@@ -3,8 +3,11 @@ package rulebook
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
+
+	"msgx/engine/rulebook/diagnostic"
 )
 
 func (r *rewriter) exprs(list []ast.Expr) {
@@ -45,7 +48,7 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	case *ast.FunctionExpr:
 		r.function(e)
 	default:
-		r.fault(e, "an expression the host does not know (%T)", e)
+		r.fault(diagnostic.Syntax, e, "", "an expression the host does not know (%T)", e)
 	}
 	return e
 }
@@ -56,9 +59,10 @@ func (r *rewriter) name(e *ast.IdentExpr) {
 	}
 	switch {
 	case e.Value == "require":
-		r.fault(e, `require may only be called, with the name of a library: require("merge")`)
+		r.fault(diagnostic.RequireForm, e, "require", `require may only be called, with the name of a library: require("merge")`)
 	case !r.globals[e.Value]:
-		r.fault(e, "unknown name %q; a rule may use its own locals and %v", e.Value, slices.Sorted(maps.Keys(r.globals)))
+		known := slices.DeleteFunc(slices.Sorted(maps.Keys(r.globals)), func(name string) bool { return strings.HasPrefix(name, "(") })
+		r.fault(diagnostic.UnknownName, e, e.Value, "unknown name %q; a rule may use its own locals and %v", e.Value, known)
 	}
 }
 
@@ -114,7 +118,7 @@ func (r *rewriter) require(e *ast.FuncCallExpr) {
 			return
 		}
 	}
-	r.fault(e, `require takes the name of a library as it stands: require("merge")`)
+	r.fault(diagnostic.RequireForm, e, "require", `require takes the name of a library as it stands: require("merge")`)
 }
 
 func (r *rewriter) function(e *ast.FunctionExpr) {

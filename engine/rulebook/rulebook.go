@@ -13,6 +13,7 @@ import (
 	"msgx/engine/catalogue"
 	"msgx/engine/decision"
 	"msgx/engine/message"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // Settings are the parts of the configuration that reach rules.
@@ -103,21 +104,21 @@ func (b *Rulebook) decide(msg *message.Message, view decision.View) (decision.De
 	b.spent = 0
 	e, ok := b.byKind[msg.Kind]
 	if !ok {
-		return decision.Decision{}, fmt.Errorf("rules: no script handles %s", message.SafeText(msg.Kind, 40))
+		return decision.Decision{}, numbered(diagnostic.NoHandler, nil, "rules: no script handles %s", message.SafeText(msg.Kind, 40))
 	}
 	m := b.machine
 	b.machine = nil // until the call has gone well
 	if m == nil {
 		var err error
 		if m, err = b.start(e); err != nil {
-			return decision.Decision{}, fmt.Errorf("rules: %w", err)
+			return decision.Decision{}, numbered(diagnostic.FailsLoading, err, "rules: %s", message.SafeText(err.Error(), maxError))
 		}
 	}
 	d, err := m.decide(e, msg, view)
 	b.spent = m.meter.used()
 	if err != nil {
 		m.state.Close()
-		return decision.Decision{}, fmt.Errorf("rules: %s: %s", e.ID(), message.SafeText(err.Error(), maxError))
+		return decision.Decision{}, numbered(diagnostic.LuaError, err, "rules: %s: %s", e.ID(), message.SafeText(err.Error(), maxError))
 	}
 	m.forget()
 	b.machine = m
@@ -212,6 +213,8 @@ func (m *player) load(f *file) (lua.LValue, error) {
 	return v, nil
 }
 
+var errCircle = errors.New("require each other")
+
 // needs loads the libraries that a file requires, and theirs before them.
 func (m *player) needs(f *file, way []string) error {
 	for _, name := range f.requires {
@@ -219,7 +222,7 @@ func (m *player) needs(f *file, way []string) error {
 			continue
 		}
 		if slices.Contains(way, name) {
-			return fmt.Errorf("%s: the libraries %s require each other", f.name, strings.Join(append(way, name), ", "))
+			return fmt.Errorf("%s: the libraries %s %w", f.name, strings.Join(append(way, name), ", "), errCircle)
 		}
 		lib := m.book.files[path.Join(libFolder, name+".lua")]
 		if err := m.needs(lib, append(way, name)); err != nil {
@@ -247,24 +250,11 @@ func (m *player) run(f *file) (lua.LValue, error) {
 func (m *player) call(fn *lua.LFunction, args ...lua.LValue) (lua.LValue, error) {
 	err := m.state.CallByParam(lua.P{Fn: fn, NRet: 1, Protect: true}, args...)
 	if err != nil {
-		return nil, scriptError(err)
+		return nil, m.scriptError(err)
 	}
 	v := m.state.Get(-1)
 	m.state.Pop(1)
 	return v, nil
-}
-
-// scriptError takes the text of an error without the machine's stack trace.
-func scriptError(err error) error {
-	var e *lua.ApiError
-	if !errors.As(err, &e) {
-		return err
-	}
-	text := "a script raised something that is not a text"
-	if s, ok := e.Object.(lua.LString); ok {
-		text = string(s)
-	}
-	return errors.New(strings.TrimSpace(text))
 }
 
 // decide runs one call. A panic is a broken invariant of what the host was given (an
@@ -272,7 +262,7 @@ func scriptError(err error) error {
 func (m *player) decide(e *entry, msg *message.Message, view decision.View) (_ decision.Decision, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = fmt.Errorf("host: %v", broken)
+			err = diagnostic.With(diagnostic.BrokenHost, fmt.Errorf("host: %v", broken))
 		}
 	}()
 	fn, err := m.script(e)
@@ -292,7 +282,7 @@ func (m *player) decide(e *entry, msg *message.Message, view decision.View) (_ d
 	t := taker{machine: m.machine, shapes: m.book.shapes, script: &e.Script, family: e.family, kind: e.Kind, writes: e.writes}
 	d, err := t.decision(v)
 	if err != nil {
-		return decision.Decision{}, fmt.Errorf("%s:%d: decision: %w", e.File, fn.Proto.LineDefined, err)
+		return decision.Decision{}, diagnostic.With(diagnostic.DecisionForm, fmt.Errorf("%s:%d: decision: %w", e.File, fn.Proto.LineDefined, err))
 	}
 	return d, nil
 }

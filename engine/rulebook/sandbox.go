@@ -9,6 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"msgx/engine/flight"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // machine is one Lua state with everything a script may reach, and nothing else.
@@ -22,6 +23,7 @@ type machine struct {
 	deleted map[*lua.LTable]int // keys removed from a table; walking it costs as much
 	clear   *lua.LUserData
 	modules map[string]lua.LValue // loaded libraries by name
+	failed  diagnostic.Code       // of the error that a native raised; a machine fails once
 
 	ipairsStep, pairsStep *lua.LFunction
 

@@ -13,11 +13,17 @@ import (
 
 	"msgx/engine/catalogue"
 	"msgx/engine/flight"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // canonical turns a value of a decision into canonical text, or says what is
 // wrong with it. It accepts exactly what the codec would have produced.
 func (t taker) canonical(f *catalogue.Field, v lua.LValue) (string, error) {
+	text, err := t.exact(f, v)
+	return text, diagnostic.With(diagnostic.DecisionValue, err)
+}
+
+func (t taker) exact(f *catalogue.Field, v lua.LValue) (string, error) {
 	if t.shapes.integer[f.Type] {
 		n, ok := v.(lua.LNumber)
 		if !ok || math.Trunc(float64(n)) != float64(n) || math.Abs(float64(n)) > math.MaxInt32 {
