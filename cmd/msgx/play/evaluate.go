@@ -22,7 +22,8 @@ type Question struct {
 	Input  Input  `json:"input"`
 }
 
-// Answer is what the rules make of it. Without a Result there are Faults or InputFaults.
+// Answer is what the rules make of it. Without a Result there are Faults or
+// InputFaults, or the input is blank.
 type Answer struct {
 	Standing    Standing       `json:"standing"`
 	Instead     string         `json:"instead"` // the script that the file stands in for
@@ -58,6 +59,17 @@ type Fault struct {
 	File string `json:"file"` // "" when it has no place
 	Line int    `json:"line"` // 0 when it is about the file as a whole
 	Text string `json:"text"`
+	// Cause and Fix are what is said of the code in general; "" without one.
+	Cause string `json:"cause"`
+	Fix   string `json:"fix"`
+}
+
+// explained adds what is known of the code.
+func (f Fault) explained() Fault {
+	if kind, ok := diagnostic.KindOf(diagnostic.Code(f.Code)); ok {
+		f.Cause, f.Fix = kind.Cause, kind.Fix
+	}
+	return f
 }
 
 func (s *Server) evaluate(r *http.Request, q Question) (any, error) {
@@ -76,6 +88,9 @@ func (s *Server) evaluate(r *http.Request, q Question) (any, error) {
 		return nil, err
 	}
 	out.Lint = report.Findings
+	if q.Input.blank() {
+		return out, nil
+	}
 	c, faults, err := s.parse(&q.Input)
 	if err != nil {
 		return nil, err
@@ -181,14 +196,14 @@ func raised(reason string) (Fault, bool) {
 		return Fault{}, false
 	}
 	line, err := strconv.Atoi(m[2])
-	return Fault{Code: m[4], File: m[1], Line: line, Text: m[3]}, err == nil
+	return Fault{Code: m[4], File: m[1], Line: line, Text: m[3]}.explained(), err == nil
 }
 
 // faultsOf takes the faults of a rule set apart; one without a place is one text.
 func faultsOf(err error) []Fault {
 	out := []Fault{}
 	for _, f := range diagnostic.Of(err) {
-		out = append(out, Fault{Code: string(f.Code), File: f.File, Line: f.Line, Text: f.Text})
+		out = append(out, Fault{Code: string(f.Code), File: f.File, Line: f.Line, Text: f.Text}.explained())
 	}
 	if len(out) == 0 {
 		for line := range strings.Lines(err.Error()) {

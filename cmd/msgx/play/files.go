@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"msgx/engine/rulebook/declaration"
 )
@@ -23,6 +24,9 @@ func (s *Server) openFile(r *http.Request) (any, error) {
 	text, digest, err := s.rules.read(name)
 	if err != nil {
 		return nil, err
+	}
+	if !utf8.Valid(text) {
+		return nil, refuse(http.StatusUnprocessableEntity, "%s is not UTF-8, and would not be saved as it is; expected UTF-8", name)
 	}
 	_, standing, instead, err := s.rules.drafted(name, string(text))
 	if err != nil {

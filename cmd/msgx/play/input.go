@@ -71,6 +71,11 @@ func said(line string) bool {
 	return line != "" && !strings.HasPrefix(line, "!")
 }
 
+// blank tells that no message has been written yet.
+func (in *Input) blank() bool {
+	return len(in.Messages) > 0 && !slices.ContainsFunc(in.Messages, func(m Document) bool { return strings.TrimSpace(m.Text) != "" })
+}
+
 // parse makes a case of the input. Faults are the input's; they are data, not an error.
 func (s *Server) parse(in *Input) (*golden.Case, []InputFault, error) {
 	if len(in.Messages) > maxMessages {

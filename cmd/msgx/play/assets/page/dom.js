@@ -18,12 +18,12 @@ export function el(tag, attributes, ...children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((c) => c !== undefined && c !== null && c !== ""));
+  made.append(...children.flat(Infinity).filter((c) => c !== undefined && c !== null && c !== ""));
   return made;
 }
 
 export function fill(parent, ...children) {
-  parent.replaceChildren(...children.flat().filter((c) => c !== undefined && c !== null && c !== ""));
+  parent.replaceChildren(...children.flat(Infinity).filter((c) => c !== undefined && c !== null && c !== ""));
 }
 
 // Refused is an answer that says no; text says what to do.

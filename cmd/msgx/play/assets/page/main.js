@@ -42,9 +42,9 @@ function soon() {
 }
 
 function stale(text) {
-  const known = byId("result").childElementCount > 0;
+  const known = byId("result").querySelector("article") !== null;
   byId("result-state").textContent = known ? text : "";
-  byId("result-state").className = "grow old";
+  byId("result-state").className = "old";
   editors.staleRan(known);
 }
 
@@ -74,13 +74,14 @@ function show(name, answer) {
   input.faults(answer.input_faults);
   if (!answer.result) {
     stale(word("stale"));
+    if (!byId("result").querySelector("article")) fill(byId("result"), el("p", { class: "hint" }, word("nothing-yet")));
     return;
   }
   result.show(name, answer.result);
   editors.showRan(answer.result.lines);
   editors.staleRan(false);
   byId("result-state").textContent = word("current");
-  byId("result-state").className = "grow";
+  byId("result-state").className = "";
 }
 
 // remember keeps file and case in the address, so that it can be opened again.

@@ -1,7 +1,7 @@
 // The list of problems under the script: each with its line, and a caret where it is.
 
 import { byId, el, fill, word } from "./dom.js";
-import { goTo, showProblems } from "./editors.js";
+import { goTo, script, showProblems } from "./editors.js";
 
 // show lists what is wrong with the file: what reading it finds, why it does not load,
 // and what it raised while it ran.
@@ -9,8 +9,8 @@ export function show(file, answer) {
   const raised = answer.result ? answer.result.raised : [];
   const problems = answer.lint.map((f) => ({ ...f, text: f.message }));
   for (const f of [...answer.faults, ...raised]) {
-    const known = problems.some((p) => p.code === f.code && p.line === f.line);
-    if (f.file === file && !known) problems.push({ ...f, column: 0, width: 0 });
+    const known = problems.some((p) => p.code === f.code && (p.line === f.line || f.line === 0));
+    if (f.file === file && !known) problems.push(located(f));
   }
   problems.sort((a, b) => a.line - b.line || a.column - b.column);
   const others = answer.faults.filter((f) => f.file !== file);
@@ -21,6 +21,13 @@ export function show(file, answer) {
     problems.map(problem),
     others.length > 0 ? el("p", { class: "bad" }, "■ " + word("elsewhere")) : "",
     others.map((f) => el("p", {}, el("code", {}, f.file ? f.file + (f.line ? ":" + f.line : "") : ""), " ", f.text)));
+}
+
+// located is a fault that knows its line only: it is about all that stands there.
+function located(f) {
+  const source = f.line > 0 ? script.getLine(f.line - 1) || "" : "";
+  const text = source.trim();
+  return { ...f, source, column: text ? source.indexOf(text) + 1 : 0, width: [...text].length };
 }
 
 function problem(p) {

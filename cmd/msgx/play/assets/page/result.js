@@ -30,10 +30,11 @@ export function show(file, result) {
 function expectation(result) {
   if (result.expected === null) return "";
   if (result.expected) return el("p", { id: "expectation" }, word("expected"));
-  return el("div", { id: "expectation" },
-    el("p", { class: "warn" }, word("not-expected")),
+  const made = section("expectation", el("span", { class: "warn" }, word("not-expected")), el("p", { class: "hint" }, word("difference")),
     el("pre", { class: "difference" }, result.difference.split("\n").map((line) =>
       el("span", { class: line[0] === "+" ? "plus" : line[0] === "-" ? "minus" : "" }, line + "\n"))));
+  made.id = "expectation";
+  return made;
 }
 
 function told(m, file) {
@@ -118,7 +119,7 @@ function branches(trace, file) {
       const place = b.file === file ? el("button", { type: "button", class: "link", onclick: () => goTo(b.line) }, name) : name;
       return el("tr", {},
         el("td", { class: "place" }, place),
-        el("td", {}, el("code", {}, b.kind + " " + b.text), b.operands.map((o) => el("div", { class: "operand" }, o))),
+        el("td", {}, el("code", {}, b.text.startsWith(b.kind) ? b.text : b.kind + " " + b.text), b.operands.map((o) => el("div", { class: "operand" }, o))),
         el("td", { class: "way" }, way(b)));
     }))),
     trace.cut > 0 ? el("p", { class: "hint" }, word("branches-cut", trace.cut)) : "");
