@@ -52,6 +52,17 @@ cover: bin/stack
 	$(GO) tool cover -func=bin/cover.out | tail -1
 	$(GO) tool cover -html=bin/cover.out -o bin/cover.html
 
+## rules-cover: which lines and outcomes of the rules the golden cases cover, in bin/rules.html; fails below all
+.PHONY: rules-cover
+rules-cover: build
+	bin/msgx golden coverage --format html --dir golden --set rules.dir=. > bin/rules.html
+	bin/msgx golden coverage --threshold 100 --dir golden --set rules.dir=. $(ARGS)
+
+## mutate: break the rules in small ways; fails when the golden cases notice less than 95 in 100; ARGS=merge for one file
+.PHONY: mutate
+mutate: build
+	bin/msgx rules mutate --threshold 95 --dir golden --set rules.dir=. $(ARGS)
+
 ## lint: the linters of .golangci.yml, in the version that tools/lint/go.mod pins
 .PHONY: lint
 lint:

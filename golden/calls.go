@@ -35,7 +35,7 @@ func Calls(o Options) ([]Call, error) {
 		return nil, err
 	}
 	var calls []Call
-	books := newLibrary(o.rules)
+	books := newLoaded(o.rules)
 	for _, c := range cases {
 		book, err := books.book(c.RuleSettings())
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"msgx/engine/rehearse"
+	"msgx/engine/rulebook"
 )
 
 // Draft is a case that has no expectation yet.
@@ -28,6 +29,10 @@ type Draft struct {
 // makes of it. Messages may be in any encoding that a case can name. It refuses what the
 // form of a case cannot hold: the text that is written reads back as the draft.
 func Compose(o Options, d Draft) ([]byte, error) {
+	return d.compose(&o, o.rules)
+}
+
+func (d *Draft) compose(o *Options, load func(rulebook.Settings) (*rulebook.Rulebook, error)) ([]byte, error) {
 	archive := &txtar.Archive{}
 	var comment strings.Builder
 	comment.WriteString(strings.TrimSpace(d.Comment) + "\n\n")
@@ -54,11 +59,11 @@ func Compose(o Options, d Draft) ([]byte, error) {
 	if state := rehearse.FormatState(o.Catalogue, d.Settings.zone(), d.Before); len(state) > 0 {
 		archive.Files = slices.Insert(archive.Files, 0, txtar.File{Name: stateFile, Data: state})
 	}
-	c, err := d.readsBack(&o, txtar.Format(archive))
+	c, err := d.readsBack(o, txtar.Format(archive))
 	if err != nil {
 		return nil, fmt.Errorf("golden: compose %s: %w", d.Name, err)
 	}
-	got, err := c.Replay(o.Catalogue, o.rules)
+	got, err := c.Replay(o.Catalogue, load)
 	if err != nil {
 		return nil, fmt.Errorf("golden: compose %s: %w", d.Name, err)
 	}

@@ -8,22 +8,20 @@ import (
 
 	"msgx"
 	"msgx/engine/message"
-	"msgx/schemas"
 )
 
 // Every case of the corpus, taken as a draft, is composed to what it is.
 func TestComposeMakesTheCorpus(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	o := Options{Catalogue: cat, Rules: msgx.Files}
 	cases, err := Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	books := newLoaded(o.rules)
 	for _, c := range cases {
-		text, err := Compose(o, Draft{Name: c.Name, Comment: "What it shows.", Settings: c.Settings, Before: c.Before(), Messages: c.Messages()})
+		d := Draft{Name: c.Name, Comment: "What it shows.", Settings: c.Settings, Before: c.Before(), Messages: c.Messages()}
+		text, err := d.compose(&o, books.book)
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 			continue
@@ -36,17 +34,14 @@ func TestComposeMakesTheCorpus(t *testing.T) {
 		if diff := cmp.Diff(c.Messages(), again.Messages()); diff != "" {
 			t.Errorf("%s: messages (-corpus +composed):\n%s", c.Name, diff)
 		}
-		if got, err := again.Replay(cat, o.rules); err != nil || again.Mismatch(cat, got) != "" {
+		if got, err := again.Replay(cat, books.book); err != nil || again.Mismatch(cat, got) != "" {
 			t.Errorf("%s: %v\n%s", c.Name, err, again.Mismatch(cat, got))
 		}
 	}
 }
 
 func TestComposeRefuses(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	body := func(s string) []NamedRaw { return []NamedRaw{{"01-a.xml", message.Raw{Body: []byte(s)}}} }
 	tests := []struct {
 		name string

@@ -1,62 +1,72 @@
 package golden
 
 import (
-	"context"
 	"fmt"
 	"slices"
-
-	"msgx/engine/rulebook"
-	"msgx/engine/rulebook/coverage"
 )
 
-// Cover runs the selected cases on traced rule sets and tells which lines and outcomes of
-// the scripts they cover. The names of files select what is told, such as "flop-gtdt" or "merge"; all
-// when none is given. A case that fails is counted and named in the report.
-func Cover(ctx context.Context, o Options, files ...string) (*coverage.Report, error) {
+// Coverage tells which kinds the selected cases cover: kind to the cases in
+// which a message of that kind takes effect.
+func Coverage(o Options) (map[string][]string, error) {
 	cases, err := Load(o)
 	if err != nil {
 		return nil, err
 	}
-	books := map[rulebook.Settings]*rulebook.Rulebook{} // tracing is slow to load, and rules keep nothing
-	load := func(s rulebook.Settings) (*rulebook.Rulebook, error) {
-		if books[s] == nil {
-			book, err := rulebook.LoadTraced(o.Rules, o.Catalogue, s, o.Limits)
-			if err != nil {
-				return nil, err
-			}
-			books[s] = book
-		}
-		return books[s], nil
-	}
-	book, err := load(rulebook.Settings{AbsentOptional: rulebook.Keep})
-	if err != nil {
-		return nil, err
-	}
-	if files, err = scripts(book, files); err != nil {
-		return nil, err
-	}
-	collector := coverage.New(book)
-	var failing []string
+	covered := map[string][]string{}
+	books := newLoaded(o.rules)
 	for _, c := range cases {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		collector.Case(c.Name)
-		out, err := c.Replay(o.Catalogue, func(s rulebook.Settings) (*rulebook.Rulebook, error) {
-			b, err := load(s)
-			if err == nil {
-				b.Watch(func(kind string, t *rulebook.Trace) { collector.Add(c.Name, b, kind, t) })
-			}
-			return b, err
-		})
+		out, err := c.Replay(o.Catalogue, books.book)
 		if err != nil {
 			return nil, fmt.Errorf("golden: %s: %w", c.Name, err)
 		}
-		if c.Mismatch(o.Catalogue, out) != "" {
-			failing = append(failing, c.Name)
+		for _, r := range out.Results {
+			s := &r.Settlement
+			in := covered[s.Kind]
+			if len(s.Effects.Advances)+len(s.Effects.Refs) > 0 && (len(in) == 0 || in[len(in)-1] != c.Name) {
+				covered[s.Kind] = append(in, c.Name)
+			}
 		}
 	}
-	report := collector.Report(files...)
-	report.Failing = append(report.Failing, slices.Sorted(slices.Values(failing))...)
-	return report, nil
+	return covered, nil
+}
+
+// Unheld lists the scripts at versions that the manifest does not pick and that no case holds to
+// what they decided: none of the selected cases is bound to it (!rules) and has a message that
+// it decides. Old versions stay in the rule set, so that past decisions can be computed again;
+// without such a case nothing would tell that one has changed.
+func Unheld(o Options) ([]string, error) {
+	cases, err := Load(o)
+	if err != nil {
+		return nil, err
+	}
+	books := newLoaded(o.rules)
+	plain, err := books.book((&Case{}).RuleSettings())
+	if err != nil {
+		return nil, err
+	}
+	held := map[string]bool{}
+	for _, s := range plain.Scripts() {
+		held[s.ID()] = true // every case without !rules is about these
+	}
+	for _, c := range cases {
+		if len(c.Settings.Rules) == 0 {
+			continue
+		}
+		out, err := c.Replay(o.Catalogue, books.book)
+		if err != nil {
+			return nil, fmt.Errorf("golden: %s: %w", c.Name, err)
+		}
+		for i := range out.Results {
+			if script := out.Results[i].Settlement.Script; slices.Contains(c.Settings.Rules, script) {
+				held[script] = true
+			}
+		}
+	}
+	var out []string
+	for _, script := range o.scripts() {
+		if !held[script] {
+			out = append(out, script)
+		}
+	}
+	return out, nil
 }

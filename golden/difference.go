@@ -66,10 +66,7 @@ func shorten(lines []string) string {
 			out.WriteString("  …\n")
 			skipped = false
 		}
-		out.WriteString(line)
-		if !strings.HasSuffix(line, "\n") {
-			out.WriteByte('\n')
-		}
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	if skipped {
 		out.WriteString("  …\n")

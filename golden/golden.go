@@ -142,6 +142,7 @@ func (o *Options) rules(s rulebook.Settings) (*rulebook.Rulebook, error) {
 	return rulebook.Load(o.Rules, o.Catalogue, s, o.Limits)
 }
 
-func indent(text string) string {
-	return "      " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n      ") + "\n"
+// traced loads the rule set of the options for whoever wants to know what happens.
+func (o *Options) traced(s rulebook.Settings) (*rulebook.Rulebook, error) {
+	return rulebook.LoadTraced(o.Rules, o.Catalogue, s, o.Limits)
 }

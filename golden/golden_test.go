@@ -87,38 +87,11 @@ afterwards:
   STND: 7
 `
 
-func TestRunTellsWhatDiffers(t *testing.T) {
-	wrongRules := fstest.MapFS{"handlers.lua": {Data: []byte("return 1")}}
-	tests := []struct {
-		name, text string
-		rules      fs.FS
-		want       string
-	}{
-		{"pass", sound, msgx.Files, "PASS  case\n1 passed, 0 failed, 0 errors\n"},
-		{"blanks at the end mean nothing", strings.ReplaceAll(sound, "schd 1 v2\n", "schd 1 v2  \n") + "\n\n", msgx.Files, "PASS  case\n1 passed, 0 failed, 0 errors\n"},
-		{"fail", strings.Replace(sound, `STND: "7"`, `STND: "8"`, 1), msgx.Files, "FAIL  case\n" +
-			"        01-stand.xml: SUCCEEDED\n          msg  1 v2 update\n      -     STND: \"8\"\n      +     STND: \"7\"\n" +
-			"          schd 1 v2\n        \n        afterwards:\n        …\n      again: msgx golden run case\n0 passed, 1 failed, 0 errors\n"},
-		{"bad rules", sound, wrongRules, "no script for the kind"},
-	}
-	cat := load(t)
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			report, err := golden.Run(t.Context(), golden.Options{Catalogue: cat, Rules: tt.rules, Dir: write(t, "case", tt.text)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out strings.Builder
-			if err := report.WriteText(&out, true); err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(out.String(), tt.want) {
-				t.Errorf("Run printed\n%s\nexpected\n%s", out.String(), tt.want)
-			}
-			if report.OK() != strings.HasPrefix(tt.want, "PASS") {
-				t.Errorf("report is %s", report)
-			}
-		})
+func TestBlanksAtTheEndMeanNothing(t *testing.T) {
+	text := strings.ReplaceAll(sound, "schd 1 v2\n", "schd 1 v2  \n") + "\n\n"
+	report, err := golden.Run(t.Context(), golden.Options{Catalogue: load(t), Rules: msgx.Files, Dir: write(t, "case", text)})
+	if err != nil || !report.OK() || report.Passed != 1 {
+		t.Errorf("%v, %+v", err, report)
 	}
 }
 
@@ -130,9 +103,14 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		{"an empty selection", golden.Options{Pattern: "no-such-case"}, `matches "no-such-case"`},
 		{"a bad pattern", golden.Options{Pattern: "("}, "golden: pattern"},
+		{"no such case", golden.Options{Names: []string{"flop-stdn"}}, `none of`},
+		{"a case with a name that is nearly right", golden.Options{Names: []string{"flop-stdn"}}, `"flop-stdn", did you mean flop-stnd?`},
+		{"a rule set that cannot be loaded", golden.Options{Rules: fstest.MapFS{"handlers.lua": {Data: []byte("return 1")}}}, "handlers.lua: the manifest returns one table"},
+		{"no rule set", golden.Options{}, "no rule set is given"},
 		{"a directory without cases", golden.Options{Dir: t.TempDir()}, "none of 0 cases"},
 	}
 	for _, tt := range tests {
+		tt.o.Catalogue = load(t)
 		if _, err := golden.Run(t.Context(), tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, expected an error with %q", tt.name, err, tt.want)
 		}
@@ -143,5 +121,28 @@ func TestCorpusInTheBinaryPasses(t *testing.T) {
 	report, err := golden.Run(t.Context(), golden.Options{Catalogue: load(t), Rules: msgx.Files, Pattern: "^flop-s"})
 	if err != nil || !report.OK() || report.Passed < 2 {
 		t.Errorf("%v, %+v", err, report)
+	}
+}
+
+// A state that no case shares is left over from one.
+func TestSharedStatesAreShared(t *testing.T) {
+	files, err := fs.Glob(golden.Corpus, "states/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %d states", err, len(files))
+	}
+	cases, err := golden.Load(golden.Options{Catalogue: load(t), Rules: msgx.Files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]int{}
+	for _, c := range cases {
+		for _, name := range c.Settings.Given {
+			used["states/"+name+".yaml"]++
+		}
+	}
+	for _, file := range files {
+		if used[file] < 2 {
+			t.Errorf("%s: %d cases take it, expected some to share it", file, used[file])
+		}
 	}
 }

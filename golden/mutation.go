@@ -57,7 +57,8 @@ func Mutate(ctx context.Context, o Options, run mutate.RunOptions, files ...stri
 	if err != nil {
 		return nil, err
 	}
-	suite := mutate.Suite{Rules: o.Rules, Coverage: whole, Load: func(rules fs.FS) (mutate.Try, error) { return o.try(rules, cases) }}
+	cache := &rulebook.Cache{}
+	suite := mutate.Suite{Rules: o.Rules, Coverage: whole, Load: func(rules fs.FS) (mutate.Try, error) { return o.try(rules, cases, cache) }}
 	results, err := mutate.Run(ctx, suite, mutants, run)
 	if err != nil {
 		return nil, err
@@ -70,9 +71,9 @@ func Mutate(ctx context.Context, o Options, run mutate.RunOptions, files ...stri
 }
 
 // try makes a mutated rule set ready for the cases.
-func (o Options) try(rules fs.FS, cases []*Case) (mutate.Try, error) {
-	books := newLibrary(func(s rulebook.Settings) (*rulebook.Rulebook, error) {
-		return rulebook.Load(rules, o.Catalogue, s, o.Limits)
+func (o Options) try(rules fs.FS, cases []*Case, cache *rulebook.Cache) (mutate.Try, error) {
+	books := newLoaded(func(s rulebook.Settings) (*rulebook.Rulebook, error) {
+		return cache.Load(rules, o.Catalogue, s, o.Limits)
 	})
 	if _, err := books.book(rulebook.Settings{AbsentOptional: rulebook.Keep}); err != nil {
 		return nil, err

@@ -8,15 +8,11 @@ import (
 
 	"msgx"
 	"msgx/engine/event"
-	"msgx/schemas"
 )
 
 // Every event of the corpus is what its published schema says.
 func TestPayloadsFollowTheirSchemas(t *testing.T) {
-	cat, err := schemas.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := catalogueOf(t)
 	compiled := map[event.Target]*jsonschema.Schema{}
 	for target, file := range map[event.Target]string{
 		event.Msg:  "../schemas/generated/event-msg.schema.json",
@@ -24,9 +20,11 @@ func TestPayloadsFollowTheirSchemas(t *testing.T) {
 	} {
 		compiler := jsonschema.NewCompiler()
 		compiler.AssertFormat()
-		if compiled[target], err = compiler.Compile(file); err != nil {
+		schema, err := compiler.Compile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
+		compiled[target] = schema
 	}
 	o := Options{Catalogue: cat, Rules: msgx.Files}
 	cases, err := Load(o)
@@ -34,8 +32,9 @@ func TestPayloadsFollowTheirSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked := 0
+	books := newLoaded(o.rules)
 	for _, c := range cases {
-		out, err := c.Replay(cat, o.rules)
+		out, err := c.Replay(cat, books.book)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

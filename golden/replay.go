@@ -92,7 +92,7 @@ func (c *Case) judge(cat *catalogue.Catalogue, rules verdict.Rules) *verdict.Jud
 func (c *Case) Mismatch(cat *catalogue.Catalogue, got *Outcome) string {
 	if c.some != nil {
 		if misses := c.misses(cat, got); len(misses) > 0 {
-			return (&holder{c, cat, got}).print(misses)
+			return (&holder{c, cat, got}).text(misses)
 		}
 		return ""
 	}

@@ -26,17 +26,20 @@ const (
 
 // Report is what became of the selected cases.
 type Report struct {
-	Cases                  []CaseReport // in the order of their names
-	Passed, Failed, Errors int
+	Passed int          `json:"passed"`
+	Failed int          `json:"failed"`
+	Errors int          `json:"errors"`
+	Cases  []CaseReport `json:"cases"` // in the order of their names
 }
 
 // CaseReport is what became of one case.
 type CaseReport struct {
-	Name    string
-	File    string // where the case is, for people
-	Verdict Verdict
-	Text    string // of a failure what differs, of an error what is wrong; in print
-	Again   string // the command that runs this case alone
+	Name    string  `json:"name"`
+	File    string  `json:"file"` // where the case is, for people
+	Verdict Verdict `json:"verdict"`
+	Text    string  `json:"text,omitempty"`  // of a failure what differs, of an error what is wrong; in print
+	Again   string  `json:"again,omitempty"` // the command that runs this case alone
+	Ran     *Ran    `json:"ran,omitempty"`   // of a failure
 }
 
 // OK tells whether all is as expected.
@@ -52,15 +55,16 @@ func (r *Report) String() string {
 // rule set loaded for it alone; all have to agree byte for byte. An error means that nothing
 // could be run, and a selection of nothing is one; what the cases come to is in the report.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	return run(ctx, o, newLibrary(o.rules))
+	lib := newLoaded(o.rules)
+	return run(ctx, o, sources{lib.shared, lib.fresh})
 }
 
-// library gives the rule sets of a run.
-type library interface {
-	// shared is the same rule set for the same settings.
-	shared(s rulebook.Settings) (verdict.Rules, error)
-	// fresh is a rule set that nobody has asked anything. It is called by several goroutines.
-	fresh(s rulebook.Settings) (verdict.Rules, error)
+// sources are where a run takes its rule sets from.
+type sources struct {
+	// shared gives the same rule set for the same settings.
+	shared func(rulebook.Settings) (verdict.Rules, error)
+	// fresh gives a rule set that nobody has asked anything. Several goroutines call it.
+	fresh func(rulebook.Settings) (verdict.Rules, error)
 }
 
 // running is a case on its way.
@@ -73,45 +77,60 @@ type running struct {
 	got  *Outcome
 }
 
-func run(ctx context.Context, o Options, lib library) (*Report, error) {
+func run(ctx context.Context, o Options, from sources) (*Report, error) {
 	names, err := o.names()
 	if err != nil {
 		return nil, err
+	}
+	if _, err := from.shared((&Case{}).RuleSettings()); err != nil {
+		return nil, err // no case could be run
 	}
 	all := make([]*running, len(names))
 	for i, name := range names {
 		all[i] = &running{name: name, file: o.place(fileOf(name))}
 		all[i].c, all[i].err = o.read(name)
 	}
+	if err := askAll(ctx, &o, from, all); err != nil {
+		return nil, err
+	}
+	report := &Report{Cases: []CaseReport{}}
+	traced := newLoaded(o.traced)
 	for _, r := range all {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r.ask(&o, "the first run", lib.shared)
-		r.ask(&o, "the same again", lib.shared)
+		report.add(r.report(&o, traced))
+	}
+	return report, nil
+}
+
+// askAll asks every case as often as it takes to believe the answer.
+func askAll(ctx context.Context, o *Options, from sources, all []*running) error {
+	for _, r := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r.ask(o, "the first run", from.shared)
+		r.ask(o, "the second run", from.shared)
 	}
 	for _, r := range slices.Backward(all) {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		r.ask(&o, "the run in reverse order", lib.shared)
+		r.ask(o, "the run in reverse order", from.shared)
 	}
 	side, ctx := errgroup.WithContext(ctx)
 	side.SetLimit(runtime.GOMAXPROCS(0))
 	for _, r := range all {
 		side.Go(func() error {
-			r.ask(&o, "the run on a fresh rule set", lib.fresh)
-			return ctx.Err()
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			r.ask(o, "the run on a fresh rule set", from.fresh)
+			return nil
 		})
 	}
-	if err := side.Wait(); err != nil {
-		return nil, err
-	}
-	report := &Report{}
-	for _, r := range all {
-		report.add(r.report(&o))
-	}
-	return report, nil
+	return side.Wait()
 }
 
 // ask runs the case once more and holds what comes out to what came out first.
@@ -121,12 +140,12 @@ func (r *running) ask(o *Options, which string, rules func(rulebook.Settings) (v
 	}
 	book, err := rules(r.c.RuleSettings())
 	if err != nil {
-		r.err = err
+		r.err = fmt.Errorf("%s: %w", r.file, err)
 		return
 	}
 	got, err := r.c.replay(o.Catalogue, book, nil)
 	if err != nil {
-		r.err = err
+		r.err = fmt.Errorf("%s: %w", r.file, err)
 		return
 	}
 	told := r.c.tell(o.Catalogue, got, true)
@@ -135,18 +154,27 @@ func (r *running) ask(o *Options, which string, rules func(rulebook.Settings) (v
 		return
 	}
 	if told != r.told {
-		r.err = fmt.Errorf("%s disagrees with the first (- first, + %s)\n%s", which, which, difference(r.told, told))
+		r.err = fmt.Errorf("%s disagrees with the first (- first, + this one)\n%s", which, difference(r.told, told))
 	}
 }
 
-func (r *running) report(o *Options) CaseReport {
-	cr := CaseReport{Name: r.name, File: r.file, Verdict: Pass, Again: cmp.Or(o.Command, "msgx golden run") + " " + r.name}
+func (r *running) report(o *Options, traced *loaded) CaseReport {
+	cr := CaseReport{Name: r.name, File: r.file, Verdict: Pass}
+	if r.err == nil {
+		cr.Text = r.c.Mismatch(o.Catalogue, r.got)
+	}
+	if r.err == nil && cr.Text != "" {
+		cr.Verdict = Fail
+		var book *rulebook.Rulebook
+		if book, r.err = traced.book(r.c.RuleSettings()); r.err == nil {
+			cr.Ran, r.err = r.c.ran(o.Catalogue, book, r.got)
+		}
+	}
 	if r.err != nil {
 		cr.Verdict, cr.Text = Error, r.err.Error()
-		return cr
 	}
-	if wrong := r.c.Mismatch(o.Catalogue, r.got); wrong != "" {
-		cr.Verdict, cr.Text = Fail, wrong
+	if cr.Verdict != Pass {
+		cr.Again = cmp.Or(o.Command, "msgx golden run") + " " + r.name
 	}
 	return cr
 }
@@ -163,14 +191,14 @@ func (r *Report) add(c CaseReport) {
 	}
 }
 
-// loaded is the library of a run: rule sets from one loader.
+// loaded is rule sets from one loader, kept by their settings.
 type loaded struct {
 	load func(rulebook.Settings) (*rulebook.Rulebook, error)
 	kept map[rulebook.Settings]*rulebook.Rulebook
 	errs map[rulebook.Settings]error
 }
 
-func newLibrary(load func(rulebook.Settings) (*rulebook.Rulebook, error)) *loaded {
+func newLoaded(load func(rulebook.Settings) (*rulebook.Rulebook, error)) *loaded {
 	return &loaded{load: load, kept: map[rulebook.Settings]*rulebook.Rulebook{}, errs: map[rulebook.Settings]error{}}
 }
 

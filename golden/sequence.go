@@ -44,28 +44,3 @@ func (o Options) judge(c *Case, rules fs.FS) (*verdict.Judge, error) {
 	}
 	return c.judge(o.Catalogue, book), nil
 }
-
-// Coverage tells which kinds the selected cases cover: kind to the cases in
-// which a message of that kind takes effect.
-func Coverage(o Options) (map[string][]string, error) {
-	cases, err := Load(o)
-	if err != nil {
-		return nil, err
-	}
-	covered := map[string][]string{}
-	books := newLibrary(o.rules)
-	for _, c := range cases {
-		out, err := c.Replay(o.Catalogue, books.book)
-		if err != nil {
-			return nil, fmt.Errorf("golden: %s: %w", c.Name, err)
-		}
-		for _, r := range out.Results {
-			s := &r.Settlement
-			in := covered[s.Kind]
-			if len(s.Effects.Advances)+len(s.Effects.Refs) > 0 && (len(in) == 0 || in[len(in)-1] != c.Name) {
-				covered[s.Kind] = append(in, c.Name)
-			}
-		}
-	}
-	return covered, nil
-}

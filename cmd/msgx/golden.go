@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,60 +14,71 @@ import (
 func goldenCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "golden",
-		Short: "Run the corpus of recorded decisions",
+		Short: "Run and write the corpus of expected decisions",
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(goldenRunCommand(g), goldenCoverageCommand(g))
+	cmd.AddCommand(goldenRunCommand(g), goldenUpdateCommand(g), goldenNewCommand(g), goldenCoverageCommand(g))
 	return cmd
 }
 
-func goldenRunCommand(g *globals) *cobra.Command {
-	var (
-		pattern, dir string
-		verbose      bool
-	)
-	cmd := &cobra.Command{
-		Use:   "run [CASE...]",
-		Short: "Run golden cases against the rule set",
-		Long: `Run golden cases: each says what was there before, which messages come, what becomes of each,
-and what is there afterwards. Without --dir the corpus in the binary is run, against the rule
-set in the binary or that of msgx.rules.dir.
+// corpus is which cases of which directory a command is about.
+type corpus struct {
+	pattern, dir string
+}
 
-Exits with 1 when a case fails, and when no case matches.`,
-		Example: "  msgx golden run\n  msgx golden run -r 'code-share' --set rules.dir=./candidate",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := regexp.Compile(pattern); err != nil {
-				return usagef("--run: %w", err)
-			}
-			if dir != "" {
-				if _, err := os.ReadDir(dir); err != nil {
-					return usagef("--dir: %w", err)
-				}
-			}
-			c, err := g.config()
-			if err != nil {
-				return err
-			}
-			cat, err := core.LoadCatalogue(c)
-			if err != nil {
-				return err
-			}
-			report, err := golden.Run(cmd.Context(), golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Pattern: pattern, Dir: dir, Names: args})
-			if err != nil {
-				return err
-			}
-			if err := report.WriteText(cmd.OutOrStdout(), verbose); err != nil {
-				return err
-			}
-			if !report.OK() {
-				return errNotWell
-			}
-			return nil
-		},
+// flags declares those that select cases.
+func (s *corpus) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.pattern, "run", "r", "", "regular expression on the names of cases")
+	cmd.Flags().StringVar(&s.dir, "dir", "", "golden directory to read cases from; those in the binary when left out")
+}
+
+// options put together what runs cases, as the configuration wants it: the rule set
+// and the budgets of production.
+func (s *corpus) options(cmd *cobra.Command, g *globals, names []string) (golden.Options, error) {
+	if _, err := regexp.Compile(s.pattern); err != nil {
+		return golden.Options{}, usagef("--run: %w", err)
 	}
-	cmd.Flags().StringVarP(&pattern, "run", "r", "", "regular expression on the names of cases")
-	cmd.Flags().StringVar(&dir, "dir", "", "golden directory to read cases from")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list the cases that pass, too")
-	return cmd
+	if s.dir != "" {
+		if _, err := os.ReadDir(s.dir); err != nil {
+			return golden.Options{}, usagef("--dir: %w", err)
+		}
+	}
+	c, err := g.config()
+	if err != nil {
+		return golden.Options{}, err
+	}
+	cat, err := core.LoadCatalogue(c)
+	if err != nil {
+		return golden.Options{}, err
+	}
+	return golden.Options{
+		Catalogue: cat, Rules: core.RulesFS(c), Limits: core.Limits(c),
+		Pattern: s.pattern, Names: names, Dir: s.dir, Command: s.again(cmd, g),
+	}, nil
+}
+
+// again is the command line that runs a case of the same corpus on the same rule set.
+func (s *corpus) again(cmd *cobra.Command, g *globals) string {
+	words := []string{cmd.CommandPath()}
+	if cmd.Flags().Changed("config") {
+		words = append(words, "--config", shellWord(g.file))
+	}
+	for _, set := range g.set {
+		words = append(words, "--set", shellWord(set))
+	}
+	if s.dir != "" {
+		words = append(words, "--dir", shellWord(s.dir))
+	}
+	return strings.Join(words, " ")
+}
+
+var safeWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// shellWord quotes a word where a shell would take it for something else.
+func shellWord(word string) string {
+	if safeWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

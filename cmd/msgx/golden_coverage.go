@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"msgx/cmd/msgx/core"
 	"msgx/engine/rulebook/coverage"
 	"msgx/golden"
 )
@@ -18,15 +17,7 @@ var coverageFormats = map[string]func(*coverage.Report, io.Writer) error{
 	"json": func(r *coverage.Report, w io.Writer) error { return printJSON(w, r) },
 }
 
-func goldenCoverageCommand(g *globals) *cobra.Command {
-	var (
-		pattern, dir, format string
-		threshold            float64
-	)
-	cmd := &cobra.Command{
-		Use:   "coverage [SCRIPT...]",
-		Short: "Show which lines and outcomes of the rules the golden cases cover",
-		Long: `Run golden cases on rules that are traced, and show what never ran: each line, and each outcome
+const coverageLong = `Run golden cases on rules that are traced, and show what never ran: each line, and each outcome
 of a place that can go two ways. A condition holds or does not; a "for" has a round; the left side
 of "and" and "or" decides or does not, and so does the right side within a condition; a function is called.
 
@@ -45,7 +36,18 @@ from elsewhere: the source in colours, how often each line ran, and in which cas
     points[]         line, column, kind, text, true, false, true_cases, false_cases
 
 Exits with 1 when lines or outcomes are covered to less than --threshold percent, when a
-case does not come out as expected, and when no case matches.`,
+case does not come out as expected, and when no case matches.`
+
+func goldenCoverageCommand(g *globals) *cobra.Command {
+	var (
+		cases     corpus
+		format    string
+		threshold float64
+	)
+	cmd := &cobra.Command{
+		Use:   "coverage [SCRIPT...]",
+		Short: "Show which lines and outcomes of the rules the golden cases cover",
+		Long:  coverageLong,
 		Example: "  msgx golden coverage\n  msgx golden coverage merge --format html > coverage.html\n" +
 			"  msgx golden coverage --dir golden --set rules.dir=./candidate --threshold 100",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,18 +58,11 @@ case does not come out as expected, and when no case matches.`,
 			if threshold < 0 || threshold > 100 {
 				return usagef("--threshold is %g, expected 0 to 100", threshold)
 			}
-			if err := corpusFlags(pattern, dir); err != nil {
-				return err
-			}
-			c, err := g.config()
+			o, err := cases.options(cmd, g, nil)
 			if err != nil {
 				return err
 			}
-			cat, err := core.LoadCatalogue(c)
-			if err != nil {
-				return err
-			}
-			report, err := golden.Cover(cmd.Context(), golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Pattern: pattern, Dir: dir}, args...)
+			report, err := golden.Cover(cmd.Context(), o, args...)
 			if errors.Is(err, golden.ErrNoSuchScript) {
 				return usageError{err}
 			}
@@ -83,8 +78,7 @@ case does not come out as expected, and when no case matches.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&pattern, "run", "r", "", "regular expression on the names of cases")
-	cmd.Flags().StringVar(&dir, "dir", "", "golden directory to read cases from")
+	cases.flags(cmd)
 	cmd.Flags().StringVar(&format, "format", "text", "text, json or html")
 	cmd.Flags().Float64Var(&threshold, "threshold", 0, "exit with 1 below so many percent, of lines or of outcomes")
 	return cmd

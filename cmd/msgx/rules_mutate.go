@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"msgx/cmd/msgx/core"
 	"msgx/engine/rulebook/mutate"
 	"msgx/golden"
 )
 
 func rulesMutateCommand(g *globals) *cobra.Command {
 	var (
-		pattern, dir, format string
-		threshold            float64
-		workers              int
+		cases     corpus
+		format    string
+		threshold float64
+		workers   int
 	)
 	cmd := &cobra.Command{
 		Use:   "mutate [SCRIPT...]",
@@ -36,18 +36,10 @@ func rulesMutateCommand(g *globals) *cobra.Command {
 			if workers < 1 {
 				return usagef("--parallel is %d, expected at least 1", workers)
 			}
-			if err := corpusFlags(pattern, dir); err != nil {
-				return err
-			}
-			c, err := g.config()
+			o, err := cases.options(cmd, g, nil)
 			if err != nil {
 				return err
 			}
-			cat, err := core.LoadCatalogue(c)
-			if err != nil {
-				return err
-			}
-			o := golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Pattern: pattern, Dir: dir}
 			report, err := golden.Mutate(cmd.Context(), o, mutate.RunOptions{Workers: workers, Progress: progress(cmd.ErrOrStderr())}, args...)
 			if errors.Is(err, golden.ErrNoSuchScript) {
 				return usageError{err}
@@ -69,8 +61,7 @@ func rulesMutateCommand(g *globals) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&pattern, "run", "r", "", "regular expression on the names of cases")
-	cmd.Flags().StringVar(&dir, "dir", "", "golden directory to read cases and equivalent.yaml from")
+	cases.flags(cmd)
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
 	cmd.Flags().Float64Var(&threshold, "threshold", 0, "exit with 1 when the score is less, in percent")
 	cmd.Flags().IntVar(&workers, "parallel", runtime.NumCPU(), "how many mutants are tried at a time")
@@ -93,7 +84,7 @@ load could not be brought into use (invalid). One that no case can tell from the
 golden/equivalent.yaml with the reason; an entry that fits no surviving mutant is a fault. The score is what
 is killed or stopped, of that and what survives.
 
-Without SCRIPT all scripts and libraries that handlers.lua uses are broken in turn, a minute's work; with it those
+Without SCRIPT all scripts and libraries that handlers.lua uses are broken in turn, a few seconds' work; with it those
 named, such as flop-gtdt, merge or rules/lib/merge.lua.
 
 --format json: ruleset, score, all and operators[] with their counts, stale[], and mutants[]: file, line, column,

@@ -16,7 +16,7 @@ func (l *loader) bound(mf declaration.Manifest, header func(*file) *declaration.
 		full := path.Join(scriptFolder, name+".lua")
 		f := l.files[full]
 		if !declaration.ScriptName.MatchString(name) || f == nil {
-			l.fault(diagnostic.NoScript, Manifest, "bound: found %q, expected %s", name, strings.Join(l.versions(name), ", "))
+			l.fault(diagnostic.NoScript, manifestFile, "bound: found %q, expected %s", name, strings.Join(l.versions(name), ", "))
 			continue
 		}
 		h := header(f)
@@ -28,7 +28,7 @@ func (l *loader) bound(mf declaration.Manifest, header func(*file) *declaration.
 				continue
 			}
 			if other := by[kind.Name]; other != "" {
-				l.fault(diagnostic.Contradiction, Manifest, "bound: %s is served by %s and by %s, expected one of them", kind.Name, other, name)
+				l.fault(diagnostic.Contradiction, manifestFile, "bound: %s is served by %s and by %s, expected one of them", kind.Name, other, name)
 			}
 			by[kind.Name] = name
 			mf.Kinds[kind.Name] = declaration.Entry{Script: name}

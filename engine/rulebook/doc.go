@@ -37,5 +37,11 @@
 // (instrument.go), in the same sandbox, is asked the same and reports what ran, which way
 // each branch went, and what was read (record.go, trace.go).
 //
+// Old versions of a script stay in the files. Settings.Bound lets one decide again, in the place of
+// the version that the manifest picks (bound.go); the corpus holds old versions that way.
+//
+// Beside it stand coverage, which adds up traces over many cases, and mutate, which breaks scripts
+// on purpose. A Cache makes loading many rule sets that differ in one file quick.
+//
 // A Rulebook is safe for one caller at a time; several can live side by side.
 package rulebook

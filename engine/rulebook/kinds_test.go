@@ -1,8 +1,11 @@
 package rulebook_test
 
 import (
+	"io/fs"
+	"strings"
 	"testing"
 
+	"msgx"
 	"msgx/engine/decision"
 	"msgx/engine/flight"
 	"msgx/engine/message"
@@ -172,7 +175,26 @@ func TestReferenceData(t *testing.T) {
 	}
 	same(t, decide(t, b, stands("DEL", 2), view()), decision.Decision{Refs: remove})
 	same(t, decide(t, b, stands("DNLD", 3), view()), decision.Decision{Refs: upsert, Notes: []decision.Note{{Reason: "record-count 3, found 2"}}})
-	nameless := stands("ADD", 2)
-	nameless.Records[0].Key = ""
-	same(t, decide(t, b, nameless, view()), decision.Decision{Refs: upsert[1:], Notes: []decision.Note{{Reason: "record-without-key"}}})
+}
+
+// TestByKeyIntoANewFlight: no shipped schedule puts records in by key, but one of
+// somebody's own may, and a flight that is new has no list yet.
+func TestByKeyIntoANewFlight(t *testing.T) {
+	script := strings.Replace(read(t, msgx.Files, "rules/schd@1.lua"), "merge.replace", `merge.by_key("CODE")`, 1)
+	b, err := rulebook.Load(changed(t, map[string]string{"rules/schd@1.lua": script}), shippedCatalogue(t), rulebook.Settings{}, rulebook.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := elements{"FLID": text("1"), "SODT": text(at5), "DELY": list(rec("CODE", "93"))}
+	want := decision.Decision{Changes: []decision.Change{change(1, decision.Create, values("SODT", at5), nil, lists{"DELY": {rec("CODE", "93")}})}}
+	same(t, decide(t, b, msg("SCHD-DNLD", record(1, said)), view()), want)
+}
+
+func read(t *testing.T, fsys fs.FS, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -23,10 +23,8 @@ import (
 	"msgx/engine/rulebook/diagnostic"
 )
 
-// Manifest is the file that names the script of each kind.
-const Manifest = declaration.ManifestFile
-
 const (
+	manifestFile = declaration.ManifestFile
 	scriptFolder = declaration.ScriptFolder
 	libFolder    = "rules/lib"
 	flightModule = "flight" // what the catalogue says of a flight, for libraries
@@ -48,6 +46,7 @@ type loader struct {
 	files  map[string]*file // by path
 	used   map[string]bool
 	probes *probes // when the trees are to be instrumented
+	cache  *Cache  // of what was compiled before; may be nil
 	faults []*diagnostic.Fault
 }
 
@@ -100,7 +99,7 @@ func (l *loader) joined() error {
 // read compiles the manifest, every script and every library. Old versions that
 // nobody refers to are compiled too: they must stay sound to be worth keeping.
 func (l *loader) read() {
-	l.compile(Manifest)
+	l.compile(manifestFile)
 	l.folder(scriptFolder, func(name string) bool { return declaration.ScriptName.MatchString(name) }, "lib", "README.md", path.Base(diagnostic.Pages))
 	l.folder(libFolder, func(name string) bool { return name != "" && name != flightModule && !strings.ContainsAny(name, "@ ") })
 	for _, f := range l.sorted() {
@@ -154,6 +153,10 @@ func (l *loader) compile(name string) {
 		l.fault(diagnostic.Unreadable, name, "%d bytes, expected at most %d", len(source), maxFile)
 		return
 	}
+	if f := l.cache.find(name, source); f != nil {
+		l.files[name] = f
+		return
+	}
 	chunk, err := parse.Parse(strings.NewReader(string(source)), name)
 	if err != nil {
 		l.syntaxError(name, err)
@@ -174,6 +177,9 @@ func (l *loader) compile(name string) {
 		return
 	}
 	l.files[name] = &file{name: name, source: source, proto: proto, requires: requires}
+	if len(faults) == 0 {
+		l.cache.keep(l.files[name])
+	}
 }
 
 // syntaxError puts the place first, as everywhere else.
@@ -216,14 +222,14 @@ func (l *loader) bind(b *Rulebook, s Settings) {
 		l.failed(err, "")
 		return
 	}
-	v, err := m.run(l.files[Manifest])
+	v, err := m.run(l.files[manifestFile])
 	if err != nil {
-		l.failed(err, Manifest)
+		l.failed(err, manifestFile)
 		return
 	}
 	mf, faults := declaration.ReadManifest(declared(v, maxDeclared), l.cat)
 	l.faults = append(l.faults, faults...)
-	l.use(l.files[Manifest])
+	l.use(l.files[manifestFile])
 	headers := map[string]*declaration.Header{}
 	header := func(f *file) *declaration.Header {
 		h, known := headers[f.name]

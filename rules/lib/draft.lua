@@ -4,11 +4,19 @@
 -- same flight sees what an earlier one made of it. At the end each draft becomes one
 -- entry of decision.changes.
 
+local tags = require("flight") -- what a flight consists of, from the catalogue
+
 local draft = {}
+
+-- A flight that has nothing yet: as in a view, its lists are there and empty.
+local blank = {}
+for _, tag in ipairs(tags.lists) do
+  blank[tag] = {}
+end
 
 -- Starts a draft. `flight` is the state it starts from, nil for a blank one.
 function draft.open(op, flid, flight)
-  return { op = op, flid = flid, flight = flight or {}, set = {}, cleared = {}, lists = {} }
+  return { op = op, flid = flid, flight = flight or blank, set = {}, cleared = {}, lists = {} }
 end
 
 -- Sets a scalar or an object.
@@ -28,8 +36,7 @@ function draft.replace(d, tag, records)
   d.lists[tag] = records
 end
 
--- The content of a list as it stands now. A flight that is there has every list; a blank one has
--- none until it is set, nil.
+-- The content of a list as it stands now.
 function draft.list(d, tag)
   return d.lists[tag] or d.flight[tag]
 end

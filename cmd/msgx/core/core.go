@@ -76,9 +76,7 @@ func LoadCatalogue(c *config.Config) (*catalogue.Catalogue, error) {
 
 // LoadRules loads the rule set of the configuration.
 func LoadRules(c *config.Config, cat *catalogue.Catalogue) (*rulebook.Rulebook, error) {
-	limits := rulebook.DefaultLimits()
-	limits.Instructions = int64(c.Rules.Instructions)
-	rules, err := rulebook.Load(RulesFS(c), cat, rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}, limits)
+	rules, err := rulebook.Load(RulesFS(c), cat, rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}, Limits(c))
 	if err != nil {
 		return nil, fmt.Errorf("rule set %s: %w", RulesFrom(c), err)
 	}

@@ -120,11 +120,11 @@ func (c *Collector) file(name, source string) File {
 		}
 	}
 	slices.SortFunc(f.Hits, func(a, b Line) int { return cmp.Compare(a.Number, b.Number) })
-	ran := map[int]bool{}
+	missed := map[int]bool{} // of what never ran it goes without saying that its outcomes are missing
 	for _, l := range f.Hits {
-		ran[l.Number] = l.Count > 0
 		f.Lines.count(l.Count > 0)
 		if l.Count == 0 {
+			missed[l.Number] = true
 			f.miss(l.Number, 0, "never ran")
 		}
 	}
@@ -140,7 +140,7 @@ func (c *Collector) file(name, source string) File {
 	for _, p := range f.Points {
 		for _, way := range p.ways() {
 			f.Outcomes.count(way.count > 0)
-			if way.count == 0 {
+			if way.count == 0 && !missed[p.Line] {
 				f.miss(p.Line, p.Column, fmt.Sprintf("`%s` %s", p.Text, way.never))
 			}
 		}

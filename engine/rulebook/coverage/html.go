@@ -10,7 +10,7 @@ import (
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"count": count, "times": times}).Parse(pageText))
 
 // row is a line of the source on the page.
 type row struct {

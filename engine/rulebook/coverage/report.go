@@ -74,7 +74,7 @@ type Point struct {
 	FalseCases []string `json:"false_cases"`
 }
 
-// Missing is a line that never ran, or an outcome that no case has.
+// Missing is a line that never ran, or an outcome that no case has of a line that did.
 type Missing struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column,omitempty"`
@@ -136,7 +136,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, f := range r.Files {
 		row(f.Lines, f.Outcomes, f.Name)
 	}
-	row(r.Lines, r.Outcomes, fmt.Sprintf("all, in %d cases", len(r.Cases)))
+	row(r.Lines, r.Outcomes, "all, by "+count(len(r.Cases), "case"))
 	if err := tw.Flush(); err != nil {
 		return err
 	}
@@ -144,4 +144,22 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(w, "case %s does not come out as expected: msgx golden run %s\n", name, name)
 	}
 	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// times says how often, for the page.
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -3,7 +3,6 @@ package mutate
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"msgx/engine/rulebook/syntax/tree"
 )
@@ -93,6 +92,9 @@ func (b *breeder) atom(n *tree.Node) {
 // header are the parts of a script's table in which every text is a name that the host knows.
 var header = []string{"kind", "kinds", "writes", "ops", "reads"}
 
+// needed are the parts without which the host refuses a script.
+var needed = []string{"kind", "kinds", "writes", "decide"}
+
 // declared tells whether the node at hand is within such a part.
 func (b *breeder) declared() bool {
 	return len(b.above) > 3 && b.above[1].Kind == tree.Return && b.above[2].Kind == tree.Table && b.above[3].Kind == tree.Field &&
@@ -108,6 +110,9 @@ func number(v float64) string {
 	return text
 }
 
+// negated are the operators that compare and logic turn round already.
+var negated = []string{"==", "~=", "not"}
+
 // condition breaks what decides in a statement. A comparison and "not" are negated by other operators.
 func (b *breeder) condition(c, in *tree.Node) {
 	above := b.above
@@ -115,7 +120,7 @@ func (b *breeder) condition(c, in *tree.Node) {
 	defer func() { b.above = above }()
 	b.replace("condition", c, "true")
 	b.replace("condition", c, "false")
-	if c.Op == 0 || !strings.Contains(" == ~= not ", " "+b.tokens[c.Op].Text+" ") {
+	if c.Op == 0 || !slices.Contains(negated, b.tokens[c.Op].Text) {
 		b.replace("condition", c, "not ("+b.text(c)+")")
 	}
 }
@@ -137,7 +142,11 @@ func (b *breeder) statementLeft(n *tree.Node) {
 
 // fields leaves each entry of a table out, with the comma after it.
 func (b *breeder) fields(n *tree.Node) {
+	required := len(b.above) == 2 && b.above[1].Kind == tree.Return // the table of a script
 	for _, f := range n.Kids {
+		if required && slices.Contains(needed, b.tokens[f.First].Text) {
+			continue
+		}
 		last := b.tokens[f.Last]
 		if next := b.tokens[f.Last+1]; next.Text == "," || next.Text == ";" {
 			last = next

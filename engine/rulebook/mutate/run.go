@@ -49,7 +49,7 @@ type Suite struct {
 	Load func(rules fs.FS) (Try, error)
 }
 
-// Options of Run.
+// RunOptions say how Run does its work.
 type RunOptions struct {
 	Workers  int                   // at least 1
 	Progress func(done, total int) // may be nil; called by one goroutine at a time

@@ -54,9 +54,10 @@ func TestTokensAreTheCompilers(t *testing.T) {
 				break
 			}
 			text := token.Str
-			if token.Type == parse.TString {
+			switch token.Type {
+			case parse.TString:
 				text = "string"
-			} else if token.Type == '.' {
+			case '.':
 				text = "." // the compiler leaves the text out
 			}
 			want = append(want, fmt.Sprintf("%d:%d %s", token.Pos.Line, token.Pos.Column, text))
@@ -153,4 +154,23 @@ func TestTreeRefuses(t *testing.T) {
 			t.Errorf("%q: %v, expected %s", tt.source, err, tt.want)
 		}
 	}
+}
+
+// What the compiler takes has a tree, and whatever stands there, parsing ends.
+func FuzzParse(f *testing.F) {
+	for _, source := range []string{
+		"", "return", "local a <b> = 1", "a.b:c 'd' { e } [[f]]", "goto x ::x::", "for a, b in c do end", "if a then elseif b then else end;",
+		"repeat until not not -#a", "x = 0x1p4 .. 1e+5 .. .5", "--[==[ a ]=] ]==] return 1", "f(a, ...)", "return function(a, ...) end",
+	} {
+		f.Add(source)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		_, root, err := tree.Parse(source)
+		if _, wrong := parse.Parse(strings.NewReader(source), ""); wrong != nil {
+			return
+		}
+		if err != nil || root == nil {
+			t.Errorf("the compiler takes %q: %v", source, err)
+		}
+	})
 }

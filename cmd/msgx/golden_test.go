@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"msgx/golden"
+)
+
+// The same run under both names, in every form; the command that is printed runs the case alone.
+func TestGoldenRunAndRulesTest(t *testing.T) {
+	rules := candidate(t, "rules/flop-stnd@1.lua", "merge.value", "merge.set_only(merge.value)")
+	for _, name := range []string{"golden run", "rules test"} {
+		args := append(strings.Fields(name), "--set", "rules.dir="+rules)
+		r := run(append(args, "-r", "^flop-st", "-v")...)
+		again := "again: msgx " + name + " --set rules.dir=" + rules + " flop-stnd"
+		if r.code != exitFailed || !strings.Contains(r.out, "FAIL  flop-stnd\n") || !strings.Contains(r.out, again+"\n") || !strings.Contains(r.out, "set_only(merge.value)") {
+			t.Errorf("%s: exit %d, expected a failure with the Lua and %q:\n%s%s", name, r.code, again, r.out, r.err)
+		}
+		if alone := run(append(strings.Fields(again)[2:], "--format", "json")...); alone.code != exitFailed {
+			t.Errorf("%s: exit %d, %s", again, alone.code, alone.err)
+		} else {
+			var report golden.Report
+			if err := json.Unmarshal([]byte(alone.out), &report); err != nil || len(report.Cases) != 1 || report.Failed != 1 || report.Cases[0].Ran == nil {
+				t.Errorf("%s: %v\n%s", again, err, alone.out)
+			}
+		}
+		var suites struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+		}
+		if r := run(append(args, "flop-stnd", "fdel", "--format", "junit")...); xml.Unmarshal([]byte(r.out), &suites) != nil || suites.Tests != 2 || suites.Failures != 1 || r.code != exitFailed {
+			t.Errorf("%s --format junit: exit %d, %+v\n%s", name, r.code, suites, r.out)
+		}
+	}
+}
+
+// Cases run under the budgets of the configuration, as the daemon does.
+func TestGoldenRunHasTheBudgetsOfProduction(t *testing.T) {
+	busy := "rules.dir=" + candidate(t, "rules/flop-stnd@1.lua", "    return", "    for i = 1, 10000 do local _ = i end\n    return")
+	if r := run("rules", "test", "flop-stnd", "--set", busy); r.code != 0 {
+		t.Errorf("exit %d, expected a rule within its budget:\n%s%s", r.code, r.out, r.err)
+	}
+	r := run("rules", "test", "flop-stnd", "--set", busy, "--set", "rules.instructions=10000")
+	if r.code != exitFailed || !strings.Contains(r.out, "FAILED(RULE_ERROR)") || !strings.Contains(r.out, "instruction budget used up") {
+		t.Errorf("exit %d, expected a rule that is out of its budget:\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestGoldenNewThenUpdate(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "cases", "gate.txtar")
+	if r := run("golden", "new", "flop-gtdt", "gate", "--dir", dir); r.code != 0 || !strings.Contains(r.out, "msgx golden update gate --dir "+dir) {
+		t.Fatalf("exit %d, %q, %q", r.code, r.out, r.err)
+	}
+	begun, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := run("golden", "new", "FLOP-GTDT", "gate", "--dir", dir); r.code != exitUsage || !strings.Contains(r.err, "is there already") {
+		t.Errorf("a second time: exit %d, %q", r.code, r.err)
+	}
+	r := run("golden", "update", "gate", "--dir", dir)
+	if r.code != exitUsage || !strings.Contains(r.out, "+   msg  1000345 v5 update") || !strings.Contains(r.err, "give --yes to write "+file) {
+		t.Errorf("without a terminal: exit %d, %q, %q", r.code, r.out, r.err)
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != string(begun) {
+		t.Errorf("the case has been written without a yes: %v\n%s", err, now)
+	}
+	if r := run("golden", "update", "gate", "--dir", dir, "--yes"); r.code != 0 || !strings.Contains(r.out, "wrote "+file) {
+		t.Errorf("exit %d, %q, %q", r.code, r.out, r.err)
+	}
+	if r := run("golden", "update", "gate", "--dir", dir); r.code != 0 || r.out != file+" passes as it is\n" {
+		t.Errorf("again: exit %d, %q, %q", r.code, r.out, r.err)
+	}
+	if r := run("golden", "run", "--dir", dir); r.code != 0 || r.out != "1 passed, 0 failed, 0 errors\n" {
+		t.Errorf("the case: exit %d, %q, %q", r.code, r.out, r.err)
+	}
+}
+
+func TestAgreed(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
+		var out strings.Builder
+		if got := agreed(strings.NewReader(answer), &out, "write it? "); got != want || out.String() != "write it? " {
+			t.Errorf("agreed(%q) is %t, expected %t; it asked %q", answer, got, want, out.String())
+		}
+	}
+}
+
+func TestGoldenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	tests := []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"an unknown form", []string{"golden", "run", "--format", "html"}, exitUsage, `--format "html": expected text, json or junit`},
+		{"a name that is nearly right", []string{"rules", "test", "flop-stdn"}, exitFailed, "did you mean flop-stnd?"},
+		{"an update of the cases in the binary", []string{"golden", "update", "flop-stnd", "--yes"}, exitUsage, "--dir is not given"},
+		{"an update of all", []string{"golden", "update", "--dir", dir, "--yes"}, exitUsage, "accepts 1 arg"},
+		{"an update of no case", []string{"golden", "update", "x", "--dir", dir, "--yes"}, exitFailed, `none of 0 cases is named "x"`},
+		{"a case of no kind", []string{"golden", "new", "FLOP-GTTD", "--dir", dir}, exitUsage, "did you mean FLOP-GTDT?"},
+		{"a case with a bad name", []string{"golden", "new", "FLOP-GTDT", "../x", "--dir", dir}, exitUsage, `name "../x"`},
+		{"a case without a place", []string{"golden", "new", "FLOP-GTDT"}, exitUsage, "--dir is not given"},
+	}
+	for _, tt := range tests {
+		if r := run(tt.args...); r.code != tt.code || r.out != "" || !strings.Contains(r.err, tt.want) {
+			t.Errorf("%s: exit %d, want %d; %q, %q, want %q", tt.name, r.code, tt.code, r.out, r.err, tt.want)
+		}
+	}
+}
