@@ -63,10 +63,16 @@ rules-cover: build
 mutate: build
 	bin/msgx rules mutate --threshold 95 --dir golden --set rules.dir=. $(ARGS)
 
-## lint: the linters of .golangci.yml, in the version that tools/lint/go.mod pins
+## lint: the rules by msgx and luacheck, and the linters of .golangci.yml in the version that tools/lint/go.mod pins
 .PHONY: lint
-lint:
+lint: lint-rules
 	$(LINT) run $(ARGS)
+
+## lint-rules: the Lua rules alone
+.PHONY: lint-rules
+lint-rules: build
+	bin/msgx rules lint .
+	$(STACK) luacheck --quiet --no-color handlers.lua rules
 
 ## bench: messages per second against the floor of the same statements without us
 .PHONY: bench

@@ -10,3 +10,8 @@ import "embed"
 //
 //go:embed handlers.lua rules/*.lua rules/lib/*.lua
 var Files embed.FS
+
+// Diagnostics are the pages of what the linter, the loader and a running rule report.
+//
+//go:embed rules/DIAGNOSTICS.md
+var Diagnostics string

@@ -3,6 +3,7 @@
 -- "flop-gtdt@1" is the file rules/flop-gtdt@1.lua. To change a rule, copy its file to the
 -- next version, change the copy, and name it here; see rules/README.md.
 
+---@type msgx.Handlers
 return {
   -- schedules
   ["SCHD-DNLD"] = "schd@1",

@@ -1,6 +1,7 @@
 -- The deletion of a flight. A flight that is unknown or already deleted is as it should
 -- be: the message succeeds without effect.
 
+---@type msgx.FDEL.Script
 return {
   kind   = "FDEL",
   writes = {},

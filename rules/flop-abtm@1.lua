@@ -3,6 +3,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_ABTM.Script
 return {
   kind   = "FLOP-ABTM",
   writes = { "ABTM" },

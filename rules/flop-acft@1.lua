@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_ACFT.Script
 return {
   kind   = "FLOP-ACFT",
   writes = { "ACFT" },

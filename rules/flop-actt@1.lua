@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_ACTT.Script
 return {
   kind   = "FLOP-ACTT",
   writes = { "ACTT" },

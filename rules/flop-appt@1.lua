@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_APPT.Script
 return {
   kind   = "FLOP-APPT",
   writes = { "APPT" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_BOTM.Script
 return {
   kind   = "FLOP-BOTM",
   writes = { "BOTM" },

@@ -4,6 +4,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_CHDT.Script
 return {
   kind   = "FLOP-CHDT",
   writes = { "CHDT" },

@@ -3,6 +3,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_CHOT.Script
 return {
   kind   = "FLOP-CHOT",
   writes = { "CHOT" },

@@ -4,6 +4,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_CKDT.Script
 return {
   kind   = "FLOP-CKDT",
   writes = { "CKDT" },

@@ -4,6 +4,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_CLDT.Script
 return {
   kind   = "FLOP-CLDT",
   writes = { "CLDT" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_CNCL.Script
 return {
   kind   = "FLOP-CNCL",
   writes = { "CNCL" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_COBT.Script
 return {
   kind   = "FLOP-COBT",
   writes = { "COBT" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_CTOT.Script
 return {
   kind   = "FLOP-CTOT",
   writes = { "CTOT" },

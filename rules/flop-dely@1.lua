@@ -7,6 +7,7 @@ local modes = {
   DELY = merge.by_key("CODE"),
 }
 
+---@type msgx.FLOP_DELY.Script
 return {
   kind   = "FLOP-DELY",
   writes = { "DELY" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_EGSR.Script
 return {
   kind   = "FLOP-EGSR",
   writes = { "EGSR" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_EGST.Script
 return {
   kind   = "FLOP-EGST",
   writes = { "EGST" },

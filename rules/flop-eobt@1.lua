@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_EOBT.Script
 return {
   kind   = "FLOP-EOBT",
   writes = { "EOBT" },

@@ -3,6 +3,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_ERUT.Script
 return {
   kind   = "FLOP-ERUT",
   writes = { "ERUT" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_ESTT.Script
 return {
   kind   = "FLOP-ESTT",
   writes = { "ESTT" },

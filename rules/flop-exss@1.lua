@@ -7,6 +7,7 @@ local modes = {
   EXSR = merge.value,
 }
 
+---@type msgx.FLOP_EXSS.Script
 return {
   kind   = "FLOP-EXSS",
   writes = { "EXSC", "EXSR" },

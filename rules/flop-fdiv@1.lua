@@ -3,6 +3,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_FDIV.Script
 return {
   kind   = "FLOP-FDIV",
   writes = { "FDIV" },

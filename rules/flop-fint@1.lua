@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_FINT.Script
 return {
   kind   = "FLOP-FINT",
   writes = { "FINT" },

@@ -3,6 +3,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_FLAB.Script
 return {
   kind   = "FLOP-FLAB",
   writes = { "FLAB" },

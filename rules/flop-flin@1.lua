@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_FLIN.Script
 return {
   kind   = "FLOP-FLIN",
   writes = { "FLIN" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_FLTY.Script
 return {
   kind   = "FLOP-FLTY",
   writes = { "FLTY" },

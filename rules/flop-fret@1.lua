@@ -3,6 +3,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_FRET.Script
 return {
   kind   = "FLOP-FRET",
   writes = { "FRET" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_FTSS.Script
 return {
   kind   = "FLOP-FTSS",
   writes = { "FTSS" },

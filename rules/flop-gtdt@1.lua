@@ -4,6 +4,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_GTDT.Script
 return {
   kind   = "FLOP-GTDT",
   writes = { "GTDT" },

@@ -8,6 +8,7 @@ local modes = {
   MHAG = merge.value,
 }
 
+---@type msgx.FLOP_HNAG.Script
 return {
   kind   = "FLOP-HNAG",
   writes = { "PHAG", "FHAG", "MHAG" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_IEST.Script
 return {
   kind   = "FLOP-IEST",
   writes = { "IEST" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_LACL.Script
 return {
   kind   = "FLOP-LACL",
   writes = { "LACL" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_MAXP.Script
 return {
   kind   = "FLOP-MAXP",
   writes = { "MAXP" },

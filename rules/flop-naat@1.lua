@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_NAAT.Script
 return {
   kind   = "FLOP-NAAT",
   writes = { "NAAT" },

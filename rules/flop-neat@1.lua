@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_NEAT.Script
 return {
   kind   = "FLOP-NEAT",
   writes = { "NEAT" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_PADT.Script
 return {
   kind   = "FLOP-PADT",
   writes = { "PADT" },

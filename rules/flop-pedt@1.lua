@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_PEDT.Script
 return {
   kind   = "FLOP-PEDT",
   writes = { "PEDT" },

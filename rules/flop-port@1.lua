@@ -8,6 +8,7 @@ local modes = {
   PORT = merge.by_key("POID"),
 }
 
+---@type msgx.FLOP_PORT.Script
 return {
   kind   = "FLOP-PORT",
   writes = { "PORT" },

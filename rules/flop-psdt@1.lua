@@ -4,6 +4,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_PSDT.Script
 return {
   kind   = "FLOP-PSDT",
   writes = { "PSDT" },

@@ -8,6 +8,7 @@ local modes = {
   PSHT = merge.by_key("PUST", "PSID"),
 }
 
+---@type msgx.FLOP_PSHT.Script
 return {
   kind   = "FLOP-PSHT",
   writes = { "PSHT" },

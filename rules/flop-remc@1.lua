@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_REMC.Script
 return {
   kind   = "FLOP-REMC",
   writes = { "REMC" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_RENO.Script
 return {
   kind   = "FLOP-RENO",
   writes = { "RENO" },

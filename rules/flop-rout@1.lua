@@ -3,6 +3,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_ROUT.Script
 return {
   kind   = "FLOP-ROUT",
   writes = { "ROUT" },

@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_RUNW.Script
 return {
   kind   = "FLOP-RUNW",
   writes = { "RUNW" },

@@ -7,6 +7,7 @@ local modes = {
   SRVT = merge.by_key("SRTC"),
 }
 
+---@type msgx.FLOP_SRVT.Script
 return {
   kind   = "FLOP-SRVT",
   writes = { "SRVT" },

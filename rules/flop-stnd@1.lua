@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_STND.Script
 return {
   kind   = "FLOP-STND",
   writes = { "STND" },

@@ -8,6 +8,7 @@ local modes = {
   TAID = merge.value,
 }
 
+---@type msgx.FLOP_TAOP.Script
 return {
   kind   = "FLOP-TAOP",
   writes = { "TAOP", "TAFL", "TAID" },

@@ -7,6 +7,7 @@ local modes = {
   TIPT = merge.by_key("TRST"),
 }
 
+---@type msgx.FLOP_TIPT.Script
 return {
   kind   = "FLOP-TIPT",
   writes = { "TIPT" },

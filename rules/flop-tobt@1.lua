@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_TOBT.Script
 return {
   kind   = "FLOP-TOBT",
   writes = { "TOBT" },

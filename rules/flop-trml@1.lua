@@ -2,6 +2,7 @@
 
 local merge = require("merge")
 
+---@type msgx.FLOP_TRML.Script
 return {
   kind   = "FLOP-TRML",
   writes = { "TRML" },

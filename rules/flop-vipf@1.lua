@@ -8,6 +8,7 @@ local modes = {
   VIPF = merge.by_key("VPCD"),
 }
 
+---@type msgx.FLOP_VIPF.Script
 return {
   kind   = "FLOP-VIPF",
   writes = { "VIPF" },

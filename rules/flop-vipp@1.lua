@@ -7,6 +7,7 @@ local modes = {
   VIPR = merge.value,
 }
 
+---@type msgx.FLOP_VIPP.Script
 return {
   kind   = "FLOP-VIPP",
   writes = { "VIPP", "VIPR" },

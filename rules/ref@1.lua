@@ -2,6 +2,7 @@
 -- them; a record that a message does not carry stays. A wrong RECS is named,
 -- no more. A record without a key never comes here: the host calls the message malformed.
 
+---@type msgx.Reference.Script
 return {
   kinds  = { "REF-*" },
   writes = {},

@@ -8,6 +8,7 @@ local how = {
   list  = merge.set_only(merge.replace),
 }
 
+---@type msgx.Schedule.Script
 return {
   kind   = "SCHD-ADFT",
   writes = { "*" },

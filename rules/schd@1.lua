@@ -4,6 +4,7 @@
 
 local merge = require("merge")
 
+---@type msgx.Schedule.Script
 return {
   kinds  = { "SCHD-DNLD", "SCHD-RESP" },
   writes = { "*" },

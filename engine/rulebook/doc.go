@@ -29,6 +29,10 @@
 //	a decision is not right    likewise, naming the place inside the decision
 //	a kind without a script    Script reports false, Decide returns an error
 //
+// Each of these carries a number of package diagnostic, in brackets at the end of its text, under
+// which rules/DIAGNOSTICS.md explains it. What files declare is read by package declaration, and
+// package lint finds most of it beforehand.
+//
 // A machine that has seen an error is never used again: the next call gets a
 // new one, built from the compiled files.
 //

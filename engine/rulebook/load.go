@@ -191,7 +191,8 @@ func (l *loader) syntaxError(name string, err error) {
 	case errors.As(err, &e) && e.Pos.Line <= 0:
 		f.Text = e.Message + " at the end of the file"
 	case errors.As(err, &e):
-		f.Line, f.Column, f.Text = e.Pos.Line, e.Pos.Column, fmt.Sprintf("%s near %q", e.Message, e.Token)
+		// The parser has read the word already.
+		f.Line, f.Column, f.Text = e.Pos.Line, max(1, e.Pos.Column-len(e.Token)+1), fmt.Sprintf("%s near %q", e.Message, e.Token)
 	case errors.As(err, &c):
 		f.Line, f.Text = c.Line, c.Message
 	}

@@ -46,7 +46,7 @@ func TestLoadFaults(t *testing.T) {
 		{"missing script", map[string]string{"handlers.lua": `return { ["FLOP-GTDT"] = "flop-gtdt@2", defaults = { ["*"] = "ref@1" } }`}, "handlers.lua: FLOP-GTDT is handled by flop-gtdt@2, and there is no rules/flop-gtdt@2.lua"},
 		{"not a script name", map[string]string{"handlers.lua": `return { ["FLOP-GTDT"] = "flop-gtdt" }`}, "handlers.lua: FLOP-GTDT: expected a script at a version"},
 		{"unknown kind", map[string]string{"handlers.lua": `return { ["FLOP-NOPE"] = "flop-gtdt@1" }`}, "handlers.lua: FLOP-NOPE: the catalogue has no such kind"},
-		{"no script for a kind", map[string]string{"handlers.lua": `return { ["FLOP-GTDT"] = "flop-gtdt@1" }`}, "handlers.lua: no script for the kind FLOP-CKDT"},
+		{"no script for a kind", map[string]string{"handlers.lua": `return { ["FLOP-GTDT"] = "flop-gtdt@1" }`}, "kinds SCHD-DNLD, SCHD-RESP, "},
 		{"unknown unsupported kind", map[string]string{"handlers.lua": `return { unsupported = { "FLOP-NOPE" } }`}, "handlers.lua: unsupported: FLOP-NOPE: the catalogue has no such kind"},
 		{"both handled and unsupported", map[string]string{"handlers.lua": `return { ["FLOP-GTDT"] = "flop-gtdt@1", unsupported = { "FLOP-GTDT" } }`}, "handlers.lua: FLOP-GTDT: has a script and is listed as unsupported"},
 		{"a default that covers nothing", map[string]string{"handlers.lua": `return { defaults = { ["X-*"] = "ref@1" } }`}, "handlers.lua: defaults: X-* covers no kind"},

@@ -13,6 +13,7 @@ import (
 	"msgx/engine/decision"
 	"msgx/engine/flight"
 	"msgx/engine/message"
+	"msgx/engine/rulebook/diagnostic"
 )
 
 // giver turns what the host knows into frozen Lua tables. Flights and reference data
@@ -169,6 +170,7 @@ func (g giver) scalar(f *catalogue.Field, text string) lua.LValue {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
+		g.failed = diagnostic.BrokenHost
 		panic(fmt.Sprintf("%s: %s is not the canonical text of an integer", f.Tag, strconv.Quote(text)))
 	}
 	return lua.LNumber(n)

@@ -10,6 +10,10 @@ import (
 	"msgx/engine/message"
 )
 
+// refused ends the reason of a decision that the flights do not allow: the number of its page in
+// rules/DIAGNOSTICS.md. The errors of the rules themselves carry theirs.
+const refused = " [MX641]"
+
 // maxReason bounds a reason, in characters.
 const maxReason = 1000
 
@@ -109,7 +113,7 @@ func (j *Judge) decide(s decision.Settlement, msg *message.Message, script decis
 	case errors.As(err, &conflict):
 		return dead(s, message.Protocol, "operation-day: "+conflict.Error())
 	case err != nil:
-		return failed(s, message.RuleError, err.Error())
+		return failed(s, message.RuleError, message.SafeText(err.Error(), maxReason-len(refused))+refused)
 	case d.Skip != "":
 		return skipped(s, d.Skip)
 	case d.Reject != "":

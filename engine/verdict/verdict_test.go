@@ -117,7 +117,7 @@ func TestJudge(t *testing.T) {
 			want: message.Outcome{State: message.Failed, Class: message.RuleError, Reason: "flop.lua:3: boom"}, asked: true},
 		{name: "the rule oversteps", msg: stand(nil), rules: rules{decided: decision.Decision{Changes: []decision.Change{{FLID: 2, Op: decision.Update}}}},
 			want: message.Outcome{State: message.Failed, Class: message.RuleError,
-				Reason: "decision of test@2: flight 2: the message does not name it; flight 2: update a flight that is unknown, expected ACTIVE"}, asked: true},
+				Reason: "decision of test@2: flight 2: the message does not name it; flight 2: update a flight that is unknown, expected ACTIVE [MX641]"}, asked: true},
 		{name: "another operation day", msg: schedule(1, record(1)), rules: rules{decided: decision.Decision{Changes: []decision.Change{
 			{FLID: 1, Op: decision.Update, Set: map[string]decision.Value{"SODT": {Text: "2021-01-24T05:35:00+08:00"}}}}}},
 			want: message.Outcome{State: message.Dead, Class: message.Protocol,

@@ -13,6 +13,9 @@ local merge = {}
 -- Modes for scalars and objects
 
 -- A value sets, empty clears.
+---@param d msgx.Draft
+---@param tag string
+---@param said any
 function merge.value(d, tag, said)
   if said == CLEAR then
     draft.clear(d, tag)
@@ -25,6 +28,9 @@ end
 -- Modes for lists
 
 -- The list becomes exactly what the message carries; empty clears it.
+---@param d msgx.Draft
+---@param tag string
+---@param said any
 function merge.replace(d, tag, said)
   if said == CLEAR then
     draft.replace(d, tag, {})
@@ -35,6 +41,9 @@ end
 
 -- The key of a record: the values of all its key elements as one text, or nil when
 -- one of them is missing. The length before each value keeps "a","bc" and "ab","c" apart.
+---@param record table
+---@param elements string[]
+---@return string?
 local function key_of(record, elements)
   local key = ""
   for _, element in ipairs(elements) do
@@ -49,6 +58,9 @@ local function key_of(record, elements)
 end
 
 -- The records of a message by key, each key with all its records in order.
+---@param records table[]
+---@param elements string[]
+---@return table<string, table[]>
 local function group(records, elements)
   local groups = {}
   for _, record in ipairs(records) do
@@ -64,6 +76,10 @@ end
 -- The list with the message's records put in by key. For each key of the message, all
 -- records of the list with that key go, and the message's records of that key, all of them, take
 -- the first one's place. New keys and records without a key are appended. Fields are not merged.
+---@param list table[]
+---@param said table[]
+---@param elements string[]
+---@return table[]
 local function put_by_key(list, said, elements)
   local groups = group(said, elements)
   local placed, result = {}, {}
@@ -89,6 +105,8 @@ end
 
 -- merge.by_key("CODE"), or of several elements: merge.by_key("PUST", "PSID").
 -- Empty clears the list.
+---@param ... msgx.ListElement
+---@return msgx.ListMode
 function merge.by_key(...)
   local elements = { ... }
   return function(d, tag, said)
@@ -104,6 +122,8 @@ end
 -- A mode made of another
 
 -- Empty keeps: only a value does what the other mode does.
+---@param mode msgx.Mode
+---@return msgx.Mode
 function merge.set_only(mode)
   return function(d, tag, said)
     if said ~= CLEAR then
@@ -116,6 +136,8 @@ end
 -- Whole messages
 
 -- The entries of decision.changes, in the order in which the message first names the flights.
+---@param drafts msgx.Draft[]
+---@return msgx.Change[]
 local function changes_of(drafts)
   local changes = {}
   for _, d in ipairs(drafts) do
@@ -130,7 +152,12 @@ end
 --
 -- A record for an unknown or deleted flight is left out and named; when all are left out,
 -- the message is skipped for that reason.
+---@param view msgx.View
+---@param msg msgx.AnyMessage
+---@param modes msgx.Modes
+---@return msgx.Decision
 function merge.flop(view, msg, modes)
+  ---@type msgx.Draft[], table<msgx.id, msgx.Draft>, msgx.Note[]
   local drafts, by_flid, notes = {}, {}, {}
   for _, record in ipairs(msg.records) do
     local flid = record.flid
@@ -161,6 +188,8 @@ end
 
 -- Empties what the flight has and the record does not carry. FFID names the flight and is never
 -- emptied; without FLID or SODT the host rejects a schedule, so these are always carried.
+---@param d msgx.Draft
+---@param record msgx.Record
 local function clear_absent(d, record)
   for tag, value in pairs(d.flight) do
     local shape = flight.shape[tag]
@@ -175,6 +204,9 @@ local function clear_absent(d, record)
 end
 
 -- A flight that is not there is created; a deleted one is revived and starts blank.
+---@param view msgx.View
+---@param flid msgx.id
+---@return msgx.Draft
 local function start(view, flid)
   local current = view.flights[flid]
   if not current then
@@ -191,6 +223,10 @@ end
 --
 -- absent = "clear" empties what a record does not carry; anything else, or nothing, keeps it. A flight that the message
 -- does not name is never touched, and none is named twice: the host rejects such a schedule.
+---@param view msgx.View
+---@param msg msgx.Message
+---@param how msgx.How
+---@return msgx.Decision
 function merge.schedule(view, msg, how)
   local drafts = {}
   for _, record in ipairs(msg.records) do

@@ -117,7 +117,8 @@ func TestLuaDefinitions(t *testing.T) {
 		"msgx.Flight STND?": "msgx.code", "msgx.Flight GTDT": "msgx.GTDT[]", "msgx.Flight FDIV?": "msgx.FDIV", "msgx.Flight flid": "msgx.id",
 		"msgx.Record STND?": "msgx.code|msgx.Clear", "msgx.Record GTDT?": "msgx.GTDT[]|msgx.Clear", "msgx.Record MVIN?": `"A"|"D"|msgx.Clear`,
 		"msgx.Set MAXP?": "msgx.int", "msgx.Lists DELY?": "msgx.DELY[]", "msgx.DELY DURA?": "msgx.duration", "msgx.VIPF VIPT?": "msgx.VIPT[]", "msgx.VIPT VTQY?": "msgx.int",
-		"msgx.Meta sndr": "string", "msgx.Meta dttm?": "msgx.stamp", "msgx.Outbound STDB?": "msgx.datetime", "msgx.Change op": `"create"|"update"|"revive"|"delete"`,
+		"msgx.Meta sndr": "string", "msgx.Meta dttm?": "msgx.stamp", "msgx.FLOP_GTDT.Record GTDT?": "msgx.GTDT[]|msgx.Clear", "msgx.FLOP_GTDT.Message records": "msgx.FLOP_GTDT.Record[]", "msgx.Modes GTDT?": "msgx.ListMode", "msgx.Modes STND?": "msgx.ValueMode",
+		"msgx.Request.RQFD STDB": "msgx.datetime", "msgx.Change op": `"create"|"update"|"revive"|"delete"`,
 	}
 	for place, typ := range want {
 		class, field, _ := strings.Cut(place, " ")

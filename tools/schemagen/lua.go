@@ -13,9 +13,15 @@ import (
 func luarc() []byte {
 	return []byte(`{
   "runtime.version": "Lua 5.1",
-  "runtime.path": ["rules/lib/?.lua", "rules/?.lua"],
+  "runtime.path": ["rules/lib/?.lua", "schemas/generated/lua/?.lua"],
+  "runtime.builtin": {
+    "basic": "disable", "bit32": "disable", "builtin": "enable", "coroutine": "disable", "debug": "disable", "ffi": "disable",
+    "io": "disable", "jit": "disable", "math": "disable", "os": "disable", "package": "disable", "string": "disable",
+    "table": "disable", "utf8": "disable"
+  },
   "workspace.library": ["schemas/generated/lua"],
-  "diagnostics.globals": ["CLEAR"]
+  "workspace.ignoreDir": ["engine", "golden", "bin"],
+  "workspace.checkThirdParty": false
 }
 `)
 }
@@ -60,6 +66,7 @@ func luaDefinitions(cat *catalogue.Catalogue) []byte {
 	w.message()
 	w.WriteString(luaView)
 	w.decision()
+	w.kinds()
 	return w.Bytes()
 }
 
@@ -170,7 +177,7 @@ func (w *luaWriter) record() {
 		w.field(l.Tag+"?", "msgx."+l.Tag+"[]|msgx.Clear", l.Meaning)
 	}
 	w.class("msgx.ReferenceRecord", "one record of reference data")
-	w.field("key", "string", "its key")
+	w.field("key?", "string", "its key, nil when it has none")
 	w.field("value", "table<string, any>", "the whole record; attributes are \"@NAME\", a repeated element is an array")
 }
 
@@ -188,11 +195,13 @@ func (w *luaWriter) message() {
 		}
 		w.field(name, typ, f.Meaning)
 	}
-	for _, m := range [][2]string{{"msgx.Message", "msgx.Record"}, {"msgx.ReferenceMessage", "msgx.ReferenceRecord"}} {
-		w.class(m[0], "a decoded message, read-only")
-		w.field("kind", "msgx.Kind", "what it is")
-		w.field("meta", "msgx.Meta", "its envelope")
-		w.field("recs?", "integer", "the declared number of records")
+	w.class("msgx.AnyMessage", "a decoded message, read-only")
+	w.field("kind", "msgx.Kind", "what it is")
+	w.field("meta", "msgx.Meta", "its envelope")
+	w.field("recs?", "integer", "the declared number of records")
+	w.field("records", "table[]", "in document order")
+	for _, m := range [][3]string{{"msgx.Message", "msgx.Record", "of flights"}, {"msgx.ReferenceMessage", "msgx.ReferenceRecord", "of reference data"}} {
+		w.class(m[0]+" : msgx.AnyMessage", "a message "+m[2])
 		w.field("records", m[1]+"[]", "in document order")
 	}
 }
@@ -220,26 +229,14 @@ func (w *luaWriter) decision() {
 	w.alias("msgx.ClearTag", clearable)
 	tags := slices.DeleteFunc(w.cat.Tags(), func(tag string) bool { return tag == "FLID" })
 	w.alias("msgx.Tag", tags)
-	var types, requests []string
+	var types []string
 	for _, r := range w.cat.References {
 		types = append(types, r.Type)
 	}
-	for _, r := range w.cat.Requests {
-		requests = append(requests, r.Name)
-	}
 	w.alias("msgx.ReferenceType", types)
-	w.alias("msgx.RequestName", requests)
-	w.class("msgx.Outbound", "a request to send upstream: its name and its fields")
-	w.field("request", "msgx.RequestName", "which request")
-	seen := map[string]bool{}
-	for _, r := range w.cat.Requests {
-		for i := range r.Fields {
-			if f := &r.Fields[i]; !seen[f.Tag] {
-				seen[f.Tag] = true
-				w.field(f.Tag+"?", valueType(f), f.Meaning)
-			}
-		}
-	}
+	w.requests()
+	w.modes()
+	w.keys()
 	w.WriteString(luaDecision)
 }
 

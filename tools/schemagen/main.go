@@ -58,6 +58,7 @@ func generate(cat *catalogue.Catalogue) map[string][]byte {
 	return map[string][]byte{
 		".luarc.json":                              luarc(),
 		"schemas/generated/lua/msgx.lua":           luaDefinitions(cat),
+		"schemas/generated/lua/sandbox.lua":        []byte(luaSandbox),
 		"schemas/generated/lua/flight.lua":         luaFlightModule(),
 		"schemas/generated/msgx.xsd":               xsd(cat),
 		"schemas/generated/event-msg.schema.json":  msgSchema(cat),

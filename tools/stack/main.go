@@ -25,6 +25,7 @@ const usage = `usage: go run ./tools/stack COMMAND
   run -- CMD...    start what does not run, run CMD with the addresses in its
                    environment, stop what was started; exit with CMD's status
   compiler         install a C compiler if there is none and we may
+  luacheck ARGS... run luacheck, installing it if need be; exit with its status
   race             print -race if there is a C compiler, which go test needs for it
 
 servers: postgres mariadb kafka (all of them by default)
@@ -70,6 +71,8 @@ func dispatch(args []string) (int, error) {
 		err = printEnv(stack)
 	case "compiler":
 		compiler(ctx, stack)
+	case "luacheck":
+		return luacheck(ctx, stack, rest)
 	case "race":
 		if software.HasCompiler() {
 			fmt.Println("-race")

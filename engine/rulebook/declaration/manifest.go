@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -73,6 +72,7 @@ func ReadManifest(v Value, cat *catalogue.Catalogue) (Manifest, []*diagnostic.Fa
 	case Nil:
 	default:
 		r.fault(diagnostic.ManifestShape, defaults.At, "defaults: expected a table of scripts by pattern")
+		m.Whole = false // it tells of one fault, not of every kind that it would cover
 	}
 	r.scripts(v, m.Kinds, &m)
 	r.known(m, unsupported, cat)
@@ -168,48 +168,4 @@ func (m Manifest) Idle(cat *catalogue.Catalogue) []*diagnostic.Fault {
 		}
 	}
 	return r.faults
-}
-
-// Binding ties a kind to the script that handles it.
-type Binding struct {
-	Kind   catalogue.Kind
-	Script string
-	File   string
-	Header Header
-}
-
-// Bind ties every kind of the catalogue to its script. header gives what the file of a
-// script declares: found is false when there is no such file, read is false when its faults
-// are known already.
-func (m Manifest) Bind(cat *catalogue.Catalogue, header func(file string) (h Header, found, read bool)) ([]Binding, []*diagnostic.Fault) {
-	var out []Binding
-	r := &reader{file: ManifestFile}
-	for _, kind := range cat.Kinds {
-		e, pattern, ok := m.handler(kind.Name)
-		if !ok {
-			if !m.Unsupported[kind.Name] && m.Whole {
-				r.fault(diagnostic.Unhandled, Place{}, "no script for the kind %s; name one, or list the kind under unsupported", kind.Name)
-			}
-			continue
-		}
-		file := path.Join(ScriptFolder, e.Script+".lua")
-		h, found, read := header(file)
-		switch {
-		case !found:
-			r.fault(diagnostic.NoScript, e.At, "%s is handled by %s, and there is no %s", kind.Name, e.Script, file)
-		case !read:
-		case !slices.ContainsFunc(h.Kinds, func(p string) bool { return Matches(p, kind.Name) }):
-			r.fault(diagnostic.ServesOtherKind, e.At, "%s is handled by %s, which says it serves %s%s", kind.Name, e.Script, strings.Join(h.Kinds, ", "), by(pattern))
-		default:
-			out = append(out, Binding{kind, e.Script, file, h})
-		}
-	}
-	return out, r.faults
-}
-
-func by(pattern string) string {
-	if pattern == "" {
-		return ""
-	}
-	return ", through the default " + pattern
 }

@@ -81,6 +81,7 @@ const (
 	DecisionTwice  Code = "MX625"
 	NoHandler      Code = "MX630"
 	BrokenHost     Code = "MX640"
+	Refused        Code = "MX641"
 )
 
 var kinds = []Kind{
@@ -162,5 +163,6 @@ var kinds = []Kind{
 	{Code: DecisionValue, Run: true, Title: "a decision with a value of the wrong type", Cause: "the catalogue says of which type a field is", Fix: "give the value its type: identifiers and decimals are texts, integers are numbers"},
 	{Code: DecisionTwice, Run: true, Title: "a decision that says something twice", Cause: "each flight has one entry, each tag one fate", Fix: "fold it into one"},
 	{Code: NoHandler, Run: true, Title: "no script handles the kind", Cause: "handlers.lua lists it as unsupported", Fix: "name a script for it"},
-	{Code: BrokenHost, Run: true, Title: "the host is broken", Cause: "what the host was given contradicts the catalogue, or a decision was made on state that is not as it should be", Fix: "report it, with the message"},
+	{Code: BrokenHost, Run: true, Title: "the host is broken", Cause: "what the host was given contradicts the catalogue", Fix: "report it, with the message"},
+	{Code: Refused, Run: true, Title: "a decision that the flights do not allow", Cause: "a flight that is there is not created, one that is not there is not updated, and only flights that the message names are changed", Fix: "ask view.flights before deciding"},
 }

@@ -108,7 +108,7 @@ func (f *file) unwritten() {
 
 // references holds what is read of view.refs to reads.
 func (f *file) references() {
-	read, any := map[string]bool{}, false
+	read, whole := map[string]bool{}, false
 	syntax.Inspect(f.chunk, func(node ast.PositionHolder, path []ast.PositionHolder) bool {
 		a, ok := node.(*ast.AttrGetExpr)
 		if !ok {
@@ -116,14 +116,14 @@ func (f *file) references() {
 		}
 		key, constant := a.Key.(*ast.StringExpr)
 		if constant && key.Value == "refs" && !directly(path) {
-			any = true // all of view.refs is handed on
+			whole = true // all of view.refs is handed on
 		}
 		if f.typeOf(a.Object).what != theRefs {
 			return true
 		}
 		switch {
 		case !constant:
-			any = true
+			whole = true
 		case !read[key.Value]:
 			read[key.Value] = true
 			if _, known := f.cat.Reference(key.Value); known && !slices.Contains(f.header.Reads, key.Value) {
@@ -132,7 +132,7 @@ func (f *file) references() {
 		}
 		return true
 	})
-	if any || f.viewHandedOn() {
+	if whole || f.viewHandedOn() {
 		return
 	}
 	for _, v := range f.header.value.Field("reads").List {

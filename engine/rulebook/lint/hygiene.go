@@ -19,7 +19,7 @@ func (f *file) hygiene() {
 		switch node := node.(type) {
 		case *ast.IfStmt:
 			f.constant(node.Condition)
-			if len(node.Then) == 0 {
+			if len(node.Then)+len(node.Else) == 0 {
 				f.say(diagnostic.EmptyBranch, f.at(node), "", "nothing happens when %s", syntax.Expr(node.Condition))
 			}
 			f.unreachable(node.Then)
@@ -77,7 +77,7 @@ func (f *file) constant(e ast.Expr) {
 	case *ast.TrueExpr, *ast.FalseExpr, *ast.NilExpr, *ast.NumberExpr, *ast.StringExpr, *ast.TableExpr, *ast.FunctionExpr:
 		f.say(diagnostic.Constant, f.at(e), "", "the condition %s is always the same", syntax.Expr(e))
 	case *ast.RelationalOpExpr:
-		same := simple(e.Lhs) && syntax.Expr(e.Lhs) == syntax.Expr(e.Rhs)
+		same := simple(e.Lhs) && syntax.Expr(e.Lhs) == syntax.Expr(e.Rhs) && f.typeOf(e.Lhs).what != unknown // n ~= n asks for NaN
 		if same || isConstant(e.Lhs) && isConstant(e.Rhs) {
 			f.say(diagnostic.Constant, f.at(e), "", "the condition %s is always the same", syntax.Expr(e))
 		}
@@ -128,8 +128,21 @@ func (f *file) ends(block []ast.Stmt) bool {
 	return slices.ContainsFunc(block, f.leaves)
 }
 
-// leaves tells a statement after which nothing comes.
+// leaves tells a statement after which nothing comes. Blocks stand in blocks: the answer
+// is kept.
 func (f *file) leaves(s ast.Stmt) bool {
+	if f.leaving == nil {
+		f.leaving = map[ast.Stmt]bool{}
+	}
+	answer, asked := f.leaving[s]
+	if !asked {
+		answer = f.never(s)
+		f.leaving[s] = answer
+	}
+	return answer
+}
+
+func (f *file) never(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ReturnStmt:
 		return true
@@ -150,12 +163,15 @@ func (f *file) leaves(s ast.Stmt) bool {
 	return false
 }
 
-// breaks tells a break or goto anywhere in a block: where it leads is not followed.
+// breaks tells a break that ends the loop around a block, or a goto: where it leads is not
+// followed.
 func breaks(block []ast.Stmt) bool {
 	found := false
-	syntax.Inspect(block, func(node ast.PositionHolder, _ []ast.PositionHolder) bool {
+	syntax.Inspect(block, func(node ast.PositionHolder, path []ast.PositionHolder) bool {
 		switch node.(type) {
-		case *ast.BreakStmt, *ast.GotoStmt:
+		case *ast.BreakStmt:
+			found = found || !slices.ContainsFunc(path, isLoop)
+		case *ast.GotoStmt:
 			found = true
 		case *ast.FunctionExpr:
 			return false
@@ -163,6 +179,14 @@ func breaks(block []ast.Stmt) bool {
 		return !found
 	})
 	return found
+}
+
+func isLoop(node ast.PositionHolder) bool {
+	switch node.(type) {
+	case *ast.WhileStmt, *ast.RepeatStmt, *ast.NumberForStmt, *ast.GenericForStmt:
+		return true
+	}
+	return false
 }
 
 // twice finds a name that a table is given twice.

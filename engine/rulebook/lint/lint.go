@@ -35,11 +35,13 @@ type Finding struct {
 	Line    int             `json:"line"`   // from 1; 0 when it is about the file as a whole
 	Column  int             `json:"column"` // in characters from 1; 0 with line 0
 	Width   int             `json:"width"`  // characters that it is about
-	Source  string          `json:"source"` // the line
+	Source  string          `json:"source"` // the line; of a very long one, the part around the column
 	Message string          `json:"message"`
 	Cause   string          `json:"cause"`
 	Fix     string          `json:"fix"`
 	Page    string          `json:"page"` // where the page of the code is
+
+	before string // what of Source stands before the finding
 }
 
 // Report is what came of reading a rule set.
@@ -78,6 +80,8 @@ type set struct {
 	cat      *catalogue.Catalogue
 	sources  map[string]*source
 	findings []Finding
+	known    map[string]bool // codes, files and messages that were found
+	named    map[string]bool // what some file gives a table as a function or field, once asked for
 }
 
 func (s *set) sorted() []*source {
@@ -94,7 +98,7 @@ func (s *set) check(src *source) {
 	if src.chunk == nil {
 		return
 	}
-	f := &file{set: s, source: src, scope: resolve(src), types: map[*variable]typ{}, busy: map[*variable]bool{}}
+	f := &file{set: s, source: src, scope: resolve(src), types: map[*variable]typ{}, busy: map[*variable]bool{}, asked: map[ast.Expr]typ{}, seen: map[listOf]bool{}}
 	src.file = f
 	f.script()
 	f.purity()
@@ -112,11 +116,15 @@ type file struct {
 	scope  *scope
 	types  map[*variable]typ
 	busy   map[*variable]bool // types that are being found out
-	header *script            // nil but in a script
+	asked  map[ast.Expr]typ
+	seen   map[listOf]bool // lists of decisions that were looked at
+	header *script         // nil but in a script
 
 	done    effects
 	calls   map[*variable][]*ast.FuncCallExpr // of local functions, once asked for
 	mutable map[*variable]bool                // variables whose table may be written to, once asked for
+	filled  *filled
+	leaving map[ast.Stmt]bool // whether nothing comes after a statement, as far as asked
 }
 
 // find notes a finding with what is said of its code in general; fix overrides it.
@@ -126,7 +134,16 @@ func (s *set) find(src *source, code diagnostic.Code, at place, fix, format stri
 		Code: code, File: src.name, Message: fmt.Sprintf(format, args...), Cause: kind.Cause, Fix: cmp.Or(fix, kind.Fix), Page: code.Page(),
 	}
 	src.locate(&f, at)
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	s.known[known(code, src.name, f.Message, 0)], s.known[known(code, src.name, f.Message, f.Line)] = true, true
 	s.findings = append(s.findings, f)
+}
+
+// known names a finding; with line 0 wherever in the file it is.
+func known(code diagnostic.Code, file, message string, line int) string {
+	return fmt.Sprintf("%s %s:%d %s", code, file, line, message)
 }
 
 // report sorts, leaves out what was found twice, and what nobody asked for.

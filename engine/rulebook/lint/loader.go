@@ -56,12 +56,7 @@ func (s *set) loaded(fsys fs.FS) {
 
 // has tells whether the fault was found already, with its column.
 func (s *set) has(fault *diagnostic.Fault) bool {
-	for _, f := range s.findings {
-		if f.Code == fault.Code && f.File == fault.File && f.Message == fault.Text {
-			return fault.Line == 0 || f.Line == fault.Line
-		}
-	}
-	return false
+	return s.known[known(fault.Code, fault.File, fault.Text, fault.Line)]
 }
 
 // instead says what to use in the place of what the sandbox leaves out.

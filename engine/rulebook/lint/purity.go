@@ -127,32 +127,34 @@ func (f *file) native(a *ast.AttrGetExpr, natives map[string][]string) {
 }
 
 // defines tells whether some file of the set gives a table a function of that name.
-func (f *file) defines(name string) bool {
-	for _, src := range f.sources {
-		if src.chunk == nil {
-			continue
-		}
-		found := false
-		syntax.Inspect(src.chunk, func(node ast.PositionHolder, _ []ast.PositionHolder) bool {
-			switch node := node.(type) {
-			case *ast.FuncDefStmt:
-				key, _ := node.Name.Func.(*ast.AttrGetExpr)
-				found = found || node.Name.Method == name || key != nil && isText(key.Key, name)
-			case *ast.AssignStmt:
-				for _, target := range node.Lhs {
-					key, _ := target.(*ast.AttrGetExpr)
-					found = found || key != nil && isText(key.Key, name)
-				}
-			case *ast.TableExpr:
-				found = found || entry(node, name) != nil
-			}
-			return !found
-		})
-		if found {
-			return true
+func (s *set) defines(name string) bool {
+	if s.named != nil {
+		return s.named[name]
+	}
+	s.named = map[string]bool{}
+	note := func(e ast.Expr) {
+		if key, ok := e.(*ast.StringExpr); ok {
+			s.named[key.Value] = true
 		}
 	}
-	return false
+	for _, src := range s.sources {
+		syntax.Inspect(src.chunk, func(node ast.PositionHolder, path []ast.PositionHolder) bool {
+			switch node := node.(type) {
+			case *ast.FuncDefStmt:
+				s.named[node.Name.Method] = true
+			case *ast.AttrGetExpr:
+				if isTarget(node, path) {
+					note(node.Key)
+				}
+			case *ast.TableExpr:
+				for _, field := range node.Fields {
+					note(field.Key)
+				}
+			}
+			return true
+		})
+	}
+	return s.named[name]
 }
 
 func isText(e ast.Expr, text string) bool {

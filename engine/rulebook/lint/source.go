@@ -27,8 +27,9 @@ type source struct {
 	lines   []string
 	chunk   []ast.Stmt
 	places  *syntax.Places
-	file    *file    // once it has been checked
-	exports *exports // of a library, once asked for
+	file    *file             // once it has been checked
+	exports *exports          // of a library, once asked for
+	words   map[wordKey]place // once asked for
 }
 
 const (
@@ -85,8 +86,6 @@ func (s *source) isScript() bool {
 	return path.Dir(s.name) == scriptFolder
 }
 
-func (s *source) isLib() bool { return path.Dir(s.name) == libFolder }
-
 // at is where a node begins.
 func (s *source) at(node ast.PositionHolder) place {
 	p := s.places.Of(node)
@@ -117,10 +116,20 @@ func (s *source) locate(f *Finding, at place) {
 	if column < 1 {
 		column = len(line) - len(strings.TrimLeft(line, " \t")) + 1
 	}
-	f.Line, f.Source = at.Line, strings.ToValidUTF8(line, "�")
-	f.Column = utf8.RuneCountInString(line[:column-1]) + 1
-	f.Width = utf8.RuneCountInString(word(line[column-1:]))
+	f.Line, f.Column = at.Line, utf8.RuneCountInString(line[:column-1])+1
+	marked := word(line[column-1:])
+	f.Width = min(utf8.RuneCountInString(marked), maxShown)
+	// Of a line that no screen shows, the part around the finding.
+	from, to := 0, len(line)
+	if to > 2*maxShown {
+		from, to = max(0, column-1-maxShown), min(to, column-1+maxShown)
+	}
+	f.Source = strings.ToValidUTF8(line[from:to], "�")
+	f.before = strings.ToValidUTF8(line[from:column-1], "�")
 }
+
+// maxShown is how much of a line is shown on each side of a finding, in bytes.
+const maxShown = 200
 
 // word is the name, the string or the sign that a text begins with.
 func word(text string) string {
@@ -129,9 +138,10 @@ func word(text string) string {
 	}
 	if q := text[0]; q == '"' || q == '\'' {
 		for i := 1; i < len(text); i++ {
-			if text[i] == '\\' {
+			switch text[i] {
+			case '\\':
 				i++
-			} else if text[i] == q {
+			case q:
 				return text[:i+1]
 			}
 		}
@@ -150,23 +160,34 @@ func word(text string) string {
 	return text[:size]
 }
 
-// wordAt is where a word stands on a line, as a name or a string.
+// wordAt is where a word stands on a line, as a name or a string; on line 0, anywhere.
 func (s *source) wordAt(line int, text string) place {
-	if text != "" && s.chunk != nil {
-		var found place
+	if text == "" || s.chunk == nil {
+		return place{Line: line}
+	}
+	if s.words == nil {
+		s.words = map[wordKey]place{}
 		syntax.Inspect(s.chunk, func(node ast.PositionHolder, _ []ast.PositionHolder) bool {
-			at := s.places.Of(node)
-			if found.Column == 0 && at.Word == text && at.Column > 0 && (line == 0 || at.Line == line) {
-				switch node.(type) {
-				case *ast.IdentExpr, *ast.StringExpr:
-					found = place{Line: at.Line, Column: at.Column}
+			switch node.(type) {
+			case *ast.IdentExpr, *ast.StringExpr:
+				at := s.places.Of(node)
+				for _, key := range []wordKey{{at.Line, at.Word}, {0, at.Word}} {
+					if _, first := s.words[key]; !first && at.Column > 0 {
+						s.words[key] = place{Line: at.Line, Column: at.Column}
+					}
 				}
 			}
-			return found.Column == 0
+			return true
 		})
-		if found.Column > 0 {
-			return found
-		}
+	}
+	if at, ok := s.words[wordKey{line, text}]; ok {
+		return at
 	}
 	return place{Line: line}
+}
+
+// wordKey is a word on a line, or with line 0 anywhere.
+type wordKey struct {
+	line int
+	word string
 }

@@ -21,7 +21,7 @@ func located(t *testing.T, name, source string) int {
 	}
 	places, lines, n := syntax.Locate(source, chunk), strings.Split(source, "\n"), 0
 	syntax.Inspect(chunk, func(node ast.PositionHolder, _ []ast.PositionHolder) bool {
-		text := ""
+		var text string
 		switch node := node.(type) {
 		case *ast.IdentExpr:
 			text = node.Value
