@@ -132,7 +132,7 @@ func TestAnAuthorAtWork(t *testing.T) {
 	b.expect("#result", "As the case expects", "SUCCEEDED 01-replaces.xml", "version 4 → 5", "GATE \"G2\"", "KAFKA:schd", "of 210,000 instructions")
 	b.expect("#about", "FLOP-GTDT replaces the gate allocations")
 	b.expect("#script-editor", "×3")
-	if got := value[string](b, `document.getElementById("file").value`); got != "rules/flop-gtdt@1.lua" {
+	if got := value[string](b, `document.getElementById("file").value`); got != gatesFile {
 		t.Errorf("found %s open, expected the script of the case", got)
 	}
 
@@ -145,14 +145,14 @@ func TestAnAuthorAtWork(t *testing.T) {
 	}
 
 	b.types("script-editor", "if msg.kind", "local idle = 1 ")
-	b.expect("#problems", "MX501", "line 11", "idle", "^^^^")
+	b.expect("#problems", "MX501", "line 9", "idle", "^^^^")
 	if !value[bool](b, `document.querySelector(".CodeMirror .wrong").textContent === "idle"`) {
 		t.Error("the finding is not underlined where it is")
 	}
 
 	b.save()
 	b.until(`document.getElementById("file-state").textContent.startsWith("Saved")`)
-	if text := b.onDisk("rules/flop-gtdt@1.lua"); !strings.Contains(text, `local idle = 1 if msg.kind == "FLOP-GTDT" then return { skip = "closed" } end return merge.flop`) {
+	if text := b.onDisk(gatesFile); !strings.Contains(text, `local idle = 1 if msg.kind == "FLOP-GTDT" then return { skip = "closed" } end return merge.flop`) {
 		t.Errorf("found on disk\n%s", text)
 	}
 }
@@ -163,12 +163,12 @@ func TestALastGoodResultStays(t *testing.T) {
 	b.types("script-editor", "return merge.flop", "if ")
 	b.expect("#result-state", "Stale")
 	b.expect("#result", "SUCCEEDED 01-replaces.xml")
-	b.expect("#problems", "MX001", "line 11")
+	b.expect("#problems", "MX001", "line 9")
 	b.types("script-editor", "if return", "while true do end ")
-	b.do("take it back", chromedp.Evaluate[chromedp.Void](`document.querySelector("#script-editor .CodeMirror").CodeMirror.replaceRange("", {line: 10, ch: 22}, {line: 10, ch: 25}); undefined`))
+	b.do("take it back", chromedp.Evaluate[chromedp.Void](`document.querySelector("#script-editor .CodeMirror").CodeMirror.replaceRange("", {line: 8, ch: 22}, {line: 8, ch: 25}); undefined`))
 	b.settled()
 	b.expect("#result", "FAILED RULE_ERROR", "instruction budget used up", "210,000 of 210,000")
-	b.expect("#problems", "MX601", "line 11")
+	b.expect("#problems", "MX601", "line 9")
 	b.expect("#result-state", "of the text as it stands")
 }
 
@@ -208,7 +208,7 @@ func TestHostileTextsDoNotRun(t *testing.T) {
 // TestWhatChangedOnDiskIsNotLost: the page asks, and does as it is told.
 func TestWhatChangedOnDiskIsNotLost(t *testing.T) {
 	b := browse(t, start(t), "file=rules/flop-gtdt@1.lua&case=flop-gtdt")
-	const name = "rules/flop-gtdt@1.lua"
+	const name = gatesFile
 	theirs := b.onDisk(name) + "-- theirs\n"
 	change := func() {
 		if err := os.WriteFile(filepath.Join(b.dir, name), []byte(theirs), 0o600); err != nil {
@@ -253,7 +253,7 @@ func TestVersionsCasesAndTheCorpus(t *testing.T) {
 	b.until(`document.getElementById("file").value === "rules/flop-gtdt@2.lua"`)
 	b.settled()
 	b.expect("#file-state", "As on disk", "this version stands in")
-	if got := b.onDisk("rules/flop-gtdt@2.lua"); !strings.Contains(got, "by_key") || strings.Contains(b.onDisk("rules/flop-gtdt@1.lua"), "by_key") {
+	if got := b.onDisk("rules/flop-gtdt@2.lua"); !strings.Contains(got, "by_key") || strings.Contains(b.onDisk(gatesFile), "by_key") {
 		t.Errorf("found version 2\n%s\nexpected the text there and only there", got)
 	}
 

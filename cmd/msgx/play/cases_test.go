@@ -53,7 +53,7 @@ func TestACaseThatCannotBeIsRefused(t *testing.T) {
 
 func TestTheScriptsOfACaseAreNamed(t *testing.T) {
 	p := start(t)
-	if got := fetch[Case](p, "api/case?name=flop-gtdt", http.StatusOK).Files; len(got) != 1 || got[0] != "rules/flop-gtdt@1.lua" {
+	if got := fetch[Case](p, "api/case?name=flop-gtdt", http.StatusOK).Files; len(got) != 1 || got[0] != gatesFile {
 		t.Errorf("found %v, expected the script that decides it", got)
 	}
 }

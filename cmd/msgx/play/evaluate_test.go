@@ -43,7 +43,7 @@ func TestACaseIsShownAsItComesOut(t *testing.T) {
 	if !slices.ContainsFunc(tr.Branches, func(b Branch) bool { return len(b.Operands) > 0 }) {
 		t.Error("no branch has the values of its operands")
 	}
-	want := []Line{{5, 0, true}, {7, 0, true}, {11, 3, false}}
+	want := []Line{{3, 0, true}, {5, 0, true}, {9, 3, false}}
 	if diff := cmp.Diff(want, r.Lines); diff != "" {
 		t.Errorf("lines: -want +got\n%s", diff)
 	}
@@ -55,7 +55,7 @@ func TestACaseIsShownAsItComesOut(t *testing.T) {
 // TestAnEditChangesTheDecision, not the file.
 func TestAnEditChangesTheDecision(t *testing.T) {
 	p := start(t)
-	before := p.onDisk("rules/flop-gtdt@1.lua")
+	before := p.onDisk(gatesFile)
 	a := p.evaluated(p.gates(`return merge.flop(view, msg, { GTDT = merge.replace })`, `return { skip = "closed" }`))
 	if m := a.Result.Messages[0]; m.State != message.Skipped || m.Reason != "closed" {
 		t.Errorf("found %s %s, expected SKIPPED closed", m.State, m.Reason)
@@ -63,7 +63,7 @@ func TestAnEditChangesTheDecision(t *testing.T) {
 	if a.Result.Expected == nil || *a.Result.Expected || !strings.Contains(a.Result.Difference, "+ 01-replaces.xml: SKIPPED closed") {
 		t.Errorf("found difference\n%s\nexpected that the case wants something else", a.Result.Difference)
 	}
-	if p.onDisk("rules/flop-gtdt@1.lua") != before {
+	if p.onDisk(gatesFile) != before {
 		t.Error("evaluating wrote the file")
 	}
 }
@@ -77,10 +77,10 @@ func TestWhatIsWrongHasItsLine(t *testing.T) {
 		line     int
 		result   bool // the rule set loads
 	}{
-		{"syntax", "local merge =", "local = =", "MX001", 5, false},
-		{"a tag that there is not", `{ "GTDT" }`, `{ "GTDX" }`, "MX301", 9, false},
-		{"an endless loop", "return merge.flop", "while true do end return merge.flop", "MX601", 11, true},
-		{"an unused local", "return merge.flop", "local x = 1 return merge.flop", "MX501", 11, true},
+		{"syntax", "local merge =", "local = =", "MX001", 3, false},
+		{"a tag that there is not", `{ "GTDT" }`, `{ "GTDX" }`, "MX301", 7, false},
+		{"an endless loop", "return merge.flop", "while true do end return merge.flop", "MX601", 9, true},
+		{"an unused local", "return merge.flop", "local x = 1 return merge.flop", "MX501", 9, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
