@@ -72,6 +72,13 @@ func (p *playing) run(cmd *cobra.Command, c *config.Config) error {
 	if p.dir != "" {
 		c.Rules.Dir = p.dir
 	}
+	if c.Rules.Dir != "" {
+		full, err := filepath.Abs(c.Rules.Dir) // the page names it, and knows no working directory
+		if err != nil {
+			return usagef("--dir: %w", err)
+		}
+		c.Rules.Dir = full
+	}
 	if err := p.check(c.Rules.Dir); err != nil {
 		return usageError{err}
 	}

@@ -14,8 +14,8 @@ type Browser struct {
 }
 
 // browserPackages are Debian's: the browser without windows, the smaller of the two that
-// there are, and letters for it to draw.
-var browserPackages = []string{"chromium-headless-shell", "fonts-dejavu-core"}
+// there are, its data, and letters for it to draw.
+var browserPackages = []string{"chromium-headless-shell", "chromium-common", "fonts-dejavu-core"}
 
 // EnsureBrowser finds a Chromium, and installs one if there is none. Only one process at a
 // time may call it for a folder.
