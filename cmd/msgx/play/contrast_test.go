@@ -17,14 +17,15 @@ func TestEveryTextIsReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	light, dark, found := strings.Cut(string(css), "@media (prefers-color-scheme: dark)")
-	if !found {
+	dark, _, ends := strings.Cut(dark, "* {")
+	if !found || !ends {
 		t.Fatal("page.css has no dark colours")
 	}
 	grounds := map[string][]string{
 		"text": {"page", "surface", "raised", "selected"}, "muted": {"page", "surface", "raised", "selected"}, "faint": {"page", "surface", "raised"},
 		"stop": {"surface", "raised", "stop-tint"}, "warn": {"surface", "raised"}, "stale": {"surface", "raised"}, "act": {"raised", "surface"},
 	}
-	for theme, text := range map[string]string{"light": light, "dark": dark[:strings.Index(dark, "* {")]} {
+	for theme, text := range map[string]string{"light": light, "dark": dark} {
 		colours := map[string]float64{}
 		for _, m := range regexp.MustCompile(`--([a-z-]+): #([0-9A-F]{6});`).FindAllStringSubmatch(text, -1) {
 			colours[m[1]] = luminance(t, m[2])

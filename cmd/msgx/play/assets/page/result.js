@@ -100,7 +100,7 @@ function requests(m) {
 
 function events(m) {
   return m.events.length === 0 ? "" : section("events", word("events"), m.events.map((e) => el("details", { class: "event" },
-    el("summary", {}, el("b", {}, e.target), " ", word("flight", e.flid), ", ", word("event-version", e.version), ", ", word("event-key", e.key),
+    el("summary", {}, el("b", {}, e.target), " ", word("flight", e.flid), ", ", word("event-version", e.version), e.key === e.flid ? "" : ", " + word("event-key", e.key),
       e.payload === null ? ", " + word("tombstone") : ""),
     e.payload === null ? "" : el("pre", {}, JSON.stringify(e.payload, null, 2)))));
 }
