@@ -106,9 +106,11 @@ func (p *playing) run(cmd *cobra.Command, c *config.Config) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "rules:  %s (%s)\nopen:   %s\nCtrl-C ends it.\n", core.RulesFrom(c), saves, s.Address())
 	if p.open {
-		if err := openBrowser(ctx, s.Address()); err != nil {
+		door, err := openBrowser(ctx, s.Address())
+		if err != nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "--open: %v; open the address yourself\n", err)
 		}
+		defer os.RemoveAll(door) //nolint:errcheck // a folder of temporary files
 	}
 	return s.Run(ctx)
 }
@@ -153,20 +155,31 @@ func fileVersion(dir, script string, from int, text []byte, use bool) (string, e
 	return filepath.ToSlash(v.file(v.to)), nil
 }
 
-// openBrowser asks the desktop to show the page.
-func openBrowser(ctx context.Context, address string) error {
+// openBrowser asks the desktop to show the page. The address does not go onto a command line,
+// where others on this machine could read the token, but into a file that only we can read
+// and that leads there; its folder is to be removed in the end.
+func openBrowser(ctx context.Context, address string) (folder string, err error) {
 	program := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		program = "open"
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return errors.New("there is no " + program)
+		return "", errors.New("there is no " + program)
 	}
-	started := exec.CommandContext(context.WithoutCancel(ctx), path, address) //nolint:gosec // our own address
+	folder, err = os.MkdirTemp("", "msgx-play-") // for us alone
+	if err != nil {
+		return "", err
+	}
+	door := filepath.Join(folder, "open.html")
+	page := fmt.Sprintf("<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n", address)
+	if err := os.WriteFile(door, []byte(page), 0o600); err != nil {
+		return folder, err
+	}
+	started := exec.CommandContext(context.WithoutCancel(ctx), path, door) //nolint:gosec // our own file
 	if err := started.Start(); err != nil {
-		return err
+		return folder, err
 	}
-	go func() { _ = started.Wait() }() // it ends when it has handed the address over
-	return nil
+	go func() { _ = started.Wait() }() // it ends when it has handed the file over
+	return folder, nil
 }

@@ -24,15 +24,16 @@ func (d draft) Open(name string) (fs.File, error) {
 	if err != nil || !changed {
 		return f, err
 	}
-	return drafted{f, strings.NewReader(text)}, nil
+	return draftFile{f, strings.NewReader(text)}, nil
 }
 
-type drafted struct {
+// draftFile is an open file with another text.
+type draftFile struct {
 	fs.File
 	text *strings.Reader
 }
 
-func (d drafted) Read(p []byte) (int, error) { return d.text.Read(p) }
+func (d draftFile) Read(p []byte) (int, error) { return d.text.Read(p) }
 
 // Standing says how the edited file takes part in the rule set.
 type Standing string

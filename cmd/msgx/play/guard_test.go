@@ -2,6 +2,8 @@ package play
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
@@ -106,4 +108,23 @@ func TestHostileNamesAreText(t *testing.T) {
 	if got := fetch[Case](p, "api/case?name="+url.QueryEscape(name), http.StatusOK); got.Name != name {
 		t.Errorf("found case %q, expected %q", got.Name, name)
 	}
+}
+
+// TestWhoeverGoesAwayWaitsNoLonger: one runs rules at a time.
+func TestWhoeverGoesAwayWaitsNoLonger(t *testing.T) {
+	s := &Server{turn: make(chan struct{}, 1)}
+	done, err := s.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.take(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v, expected that it is cancelled", err)
+	}
+	done()
+	if done, err = s.take(t.Context()); err != nil {
+		t.Errorf("found %v, expected its turn", err)
+	}
+	done()
 }

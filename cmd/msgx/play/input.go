@@ -119,7 +119,7 @@ func placed(a *txtar.Archive, faults golden.Faults, in *Input) []InputFault {
 	line := 1 + strings.Count(string(txtar.Format(&txtar.Archive{Comment: a.Comment})), "\n")
 	for i, f := range a.Files {
 		heads[i] = line
-		line += 1 + strings.Count(string(txtar.Format(&txtar.Archive{Files: []txtar.File{f}})), "\n") - 1
+		line += strings.Count(string(txtar.Format(&txtar.Archive{Files: []txtar.File{f}})), "\n")
 	}
 	added := strings.Count(string(a.Comment), "\n") - strings.Count(in.Comment, "\n") // the comment that we gave it
 	var out []InputFault

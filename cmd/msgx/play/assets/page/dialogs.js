@@ -30,6 +30,12 @@ export function ask(id, act) {
   });
 }
 
+// leave asks before something that is not saved is dropped; undefined means to stay.
+export function leave(what) {
+  byId("leave-what").textContent = what;
+  return ask("leave-dialog", async () => true);
+}
+
 // say shows an error in an open dialog.
 export function say(id, text) {
   byId(id).querySelector(".error").textContent = text;

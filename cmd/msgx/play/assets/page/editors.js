@@ -29,7 +29,7 @@ export function goTo(line) {
 
 function mark(gutter, line, kind, text, title) {
   if (line < 1 || line > script.lineCount()) return;
-  script.setGutterMarker(line - 1, gutter, el("span", { class: "mark " + kind, title, "aria-label": title }, text));
+  script.setGutterMarker(line - 1, gutter, el("span", { class: "mark " + kind, role: "img", title, "aria-label": title }, text));
 }
 
 // showRan marks the lines that can run: how often, or that they did not.

@@ -2,7 +2,7 @@
 
 import { byId, get, post, Refused, word } from "./dom.js";
 import { script } from "./editors.js";
-import { ask } from "./dialogs.js";
+import { ask, leave } from "./dialogs.js";
 
 export const readOnly = document.body.dataset.readOnly === "true";
 
@@ -18,7 +18,7 @@ export const dirty = () => current.name !== "" && source() !== current.text;
 // answer is to stay.
 export async function open(wanted) {
   const stay = () => (byId("file").value = current.name);
-  if (dirty() && (await ask("leave-dialog", async () => true)) === undefined) {
+  if (dirty() && (await leave(word("leave-file"))) === undefined) {
     stay();
     return false;
   }

@@ -7,6 +7,7 @@ let parts = blank(); // as they go to the server
 let shown = 0; // the message in the editor
 let loading = false;
 let touched = false; // since the case was opened
+let openedCase = ""; // its name
 
 function blank() {
   return { comment: "", state: "", messages: [{ name: "01-message.xml", text: "" }] };
@@ -18,6 +19,7 @@ export function read() {
 }
 
 export const edited = () => touched;
+export const opened = () => openedCase;
 
 // open puts a case, or a blank input for "", into the editors, and gives the scripts that
 // decide it.
@@ -26,6 +28,7 @@ export async function open(name) {
   parts = found.input;
   if (parts.messages.length === 0) parts.messages = blank().messages;
   byId("case").value = name;
+  openedCase = name;
   touched = false;
   show(0);
   load(editors.state, parts.state);

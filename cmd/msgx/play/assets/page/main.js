@@ -7,7 +7,7 @@ import * as file from "./file.js";
 import * as problems from "./problems.js";
 import * as result from "./result.js";
 import * as corpus from "./corpus.js";
-import { ask, say } from "./dialogs.js";
+import { ask, leave, say } from "./dialogs.js";
 
 const pause = 250; // milliseconds without a key before the rules run
 
@@ -62,7 +62,7 @@ async function run() {
     if (wrong.name === "AbortError") return; // a newer run is under way
     throw wrong;
   }
-  if (mine.signal.aborted) return;
+  if (mine.signal.aborted || name !== file.name()) return;
   activity("");
   show(name, answer);
   document.body.dataset.settled = "true";
@@ -103,6 +103,15 @@ async function settle() {
   document.body.dataset.settled = "false";
   stale("");
   await run();
+}
+
+// pickCase opens a case; whoever has written an input of their own is asked first.
+async function pickCase(name) {
+  if (input.edited() && (await leave(word("leave-input"))) === undefined) {
+    byId("case").value = input.opened();
+    return;
+  }
+  await openCase(name);
 }
 
 // openCase opens a case and, unless the file has unsaved text, the script that decides it.
@@ -167,7 +176,7 @@ async function start() {
   input.listen(soon);
   file.listen(soon);
   const on = (id, event, what) => byId(id).addEventListener(event, guarded(what));
-  on("case", "change", (e) => openCase(e.target.value));
+  on("case", "change", (e) => pickCase(e.target.value));
   on("file", "change", (e) => openFile(e.target.value));
   on("save", "click", save);
   on("save-case", "click", saveCase);
@@ -176,7 +185,7 @@ async function start() {
     await lists();
     await settle();
   });
-  on("run-corpus", "click", () => corpus.run(file.name(), file.source(), guarded(openCase)));
+  on("run-corpus", "click", () => corpus.run(file.name(), file.source(), guarded(pickCase)));
   window.addEventListener("keydown", (e) => {
     if ((e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === "s") {
       e.preventDefault();
