@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"msgx/engine/comparison"
+	"msgx/engine/rulebook"
 	"msgx/engine/verdict"
 )
 
@@ -29,6 +30,12 @@ func Sequences(o Options, other fs.FS) ([]comparison.Sequence, error) {
 		}
 		for _, step := range c.steps {
 			s.Messages = append(s.Messages, step.raw)
+		}
+		s.Traced = func() (old, newer *rulebook.Rulebook, err error) {
+			if old, err = rulebook.LoadTraced(o.Rules, o.Catalogue, c.RuleSettings(), o.Limits); err == nil {
+				newer, err = rulebook.LoadTraced(other, o.Catalogue, c.RuleSettings(), o.Limits)
+			}
+			return old, newer, err
 		}
 		out = append(out, s)
 	}

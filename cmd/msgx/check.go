@@ -15,6 +15,7 @@ import (
 	"msgx/cmd/msgx/daemon"
 	"msgx/engine/mailbox"
 	"msgx/engine/outbox/kafka"
+	"msgx/engine/store"
 )
 
 const checkBound = 10 * time.Second
@@ -26,7 +27,7 @@ func checkCommand(g *globals) *cobra.Command {
 		Short: "Check configuration, rules, databases and topics before serving",
 		Long: `Check everything that serving needs, with a line each: configuration, catalogue and rule set,
 our own PostgreSQL and its tables, the mailbox and its columns, the broker and its topics.
-Nothing is changed, unless --create-topics asks for missing topics to be made.
+Where another rule set than the configured one is on record as live, a note says so. Nothing is changed, unless --create-topics asks for missing topics to be made.
 
 Exits with 1 when a line is not ok.`,
 		Args: cobra.NoArgs,
@@ -115,6 +116,7 @@ func (p *preflight) postgres(ctx context.Context, c *config.Config, mind *core.C
 		return
 	}
 	p.line("postgres", nil, "answers, tables are of this version")
+	p.live(ctx, s, mind)
 	cursor, found, err := s.Cursor(ctx)
 	switch {
 	case err != nil:
@@ -125,6 +127,21 @@ func (p *preflight) postgres(ctx context.Context, c *config.Config, mind *core.C
 		p.line("watermark", errors.New("the database has never read the mailbox and msgx.pipeline.cutover-watermark is not set: expected min, zero, max or an id"), "")
 	default:
 		p.line("watermark", nil, "will begin at "+c.Pipeline.CutoverWatermark)
+	}
+}
+
+// live notes when another rule set than that of the configuration is on record as live.
+func (p *preflight) live(ctx context.Context, s *store.Store, mind *core.Core) {
+	l, found, err := s.Live(ctx)
+	switch {
+	case err != nil:
+		p.line("live rules", err, "")
+	case found && l.Hash != mind.Rules.Hash():
+		pinned := ""
+		if l.Pinned {
+			pinned = ", pinned by a rollback"
+		}
+		fmt.Fprintf(p.out, "note  %-13s  live on record is rule set %.12s (%s by %s%s)\n", "rules", l.Hash, l.How, l.Who, pinned)
 	}
 }
 

@@ -29,7 +29,7 @@ func (g *globals) open(cmd *cobra.Command) (*opened, error) {
 	if c.Postgres.URL == "" {
 		return nil, usagef("msgx.postgres.url is not set: the database to read")
 	}
-	mind, err := core.New(c)
+	mind, err := core.Prepare(c)
 	if err != nil {
 		return nil, err
 	}

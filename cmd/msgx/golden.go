@@ -18,7 +18,7 @@ func goldenCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(goldenRunCommand(g), goldenUpdateCommand(g), goldenNewCommand(g), goldenCoverageCommand(g))
+	cmd.AddCommand(goldenRunCommand(g), goldenUpdateCommand(g), goldenNewCommand(g), goldenCoverageCommand(g), goldenRecordCommand(g))
 	return cmd
 }
 

@@ -17,7 +17,7 @@ func messageCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(messageShowCommand(g))
+	cmd.AddCommand(messageShowCommand(g), messageExplainCommand(g))
 	return cmd
 }
 

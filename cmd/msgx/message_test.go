@@ -104,12 +104,18 @@ func TestShowingEveryOutcome(t *testing.T) {
 // retryNow makes the next try of a message due.
 func (s *served) retryNow(id int) {
 	s.t.Helper()
+	s.exec(`UPDATE proc_state SET next_attempt_at = now() WHERE msg_id = $1`, id)
+}
+
+// exec runs a statement on our own database.
+func (s *served) exec(statement string, args ...any) {
+	s.t.Helper()
 	own, err := pgx.Connect(s.t.Context(), s.set["postgres.url"])
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer own.Close(context.Background())
-	if _, err := own.Exec(s.t.Context(), `UPDATE proc_state SET next_attempt_at = now() WHERE msg_id = $1`, id); err != nil {
+	if _, err := own.Exec(s.t.Context(), statement, args...); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -18,7 +18,22 @@ func rulesCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(rulesListCommand(g), rulesDiffCommand(g), rulesBenchCommand(g), rulesNewCommand(g), rulesTestCommand(g), rulesMutateCommand(g), rulesLintCommand(g), rulesPlayCommand(g))
+	cmd.AddCommand(
+		rulesListCommand(g),
+		rulesDiffCommand(g),
+		rulesBenchCommand(g),
+		rulesNewCommand(g),
+		rulesTestCommand(g),
+		rulesMutateCommand(g),
+		rulesPlayCommand(g),
+		rulesLintCommand(g),
+		rulesExplainCommand(g),
+		rulesHistoryCommand(g),
+		rulesActivateCommand(g),
+		rulesRollbackCommand(g),
+		rulesExportCommand(g),
+		rulesShadowCommand(g),
+	)
 	return cmd
 }
 

@@ -17,6 +17,7 @@ import (
 	"msgx/cmd/msgx/core"
 	"msgx/engine/comparison"
 	"msgx/engine/message"
+	"msgx/engine/rulebook"
 	"msgx/golden"
 	"msgx/tools/feed"
 )
@@ -31,6 +32,8 @@ type rulesDiff struct {
 	seed       uint64
 	operations int
 	files      []string
+	recorded   string
+	mailbox    bool
 	asJSON     bool
 }
 
@@ -39,24 +42,33 @@ func rulesDiffCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [FILE...]",
 		Short: "Show which messages two rule sets decide differently",
-		Long: `Show which messages two rule sets decide differently, grouped by kind, script and the place
-that differs, with the shortest example of each, and which flights end differently. OLD and NEW
-are directories with handlers.lua and rules/; "` + shipped + `" is the rule set in the binary.
+		Long: `Show which messages two rule sets decide differently, grouped by kind, script, the place that
+differs and the branch at which the two part, with the shortest example of each, and which
+flights end differently. OLD and NEW are directories with handlers.lua and rules/;
+"` + shipped + `" is the rule set in the binary.
 
 Both decide each message over the same flights (those that OLD has made), so a difference shows
 where it arises and not again in all that follows. Compared are the golden corpus, a generated
 airport day, and the message files that are named, in their order.
 
-Exits with 0 when nothing differs and with 1 when something does.`,
-		Example: "  msgx rules diff " + shipped + " ./candidate\n  msgx rules diff " + shipped + " ./candidate --over corpus -r schd\n  msgx rules diff ./live ./candidate --over files *.xml",
-		Args:    cobra.MinimumNArgs(2),
+--recorded FROM..TO compares over the messages of the mailbox with these ids that were decided, each
+on what it was decided on, instead of corpus and day (unless --over asks for those too). What the
+database cannot tell any more is counted and not compared.
+
+Exits with 0 when nothing differs and with 1 when something does, or some could not be compared.`,
+		Example: "  msgx rules diff " + shipped + " ./candidate\n  msgx rules diff " + shipped + " ./candidate --over corpus -r schd\n  msgx rules diff ./live ./candidate --over files *.xml\n" +
+			"  msgx rules diff " + shipped + " ./candidate --recorded 4000..4999",
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := g.config()
 			if err != nil {
 				return err
 			}
 			d.files = args[2:]
-			report, err := d.compare(c, args[0], args[1])
+			if d.recorded != "" && !cmd.Flags().Changed("over") {
+				d.over = nil
+			}
+			report, err := d.compare(cmd, g, c, args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -65,7 +77,7 @@ Exits with 0 when nothing differs and with 1 when something does.`,
 			} else {
 				err = printReport(cmd.OutOrStdout(), report)
 			}
-			if err == nil && !report.Same() {
+			if err == nil && (!report.Same() || report.Untold > 0) {
 				return errNotWell
 			}
 			return err
@@ -76,6 +88,8 @@ Exits with 0 when nothing differs and with 1 when something does.`,
 	f.StringVarP(&d.pattern, "run", "r", "", "regular expression on the names of golden cases")
 	f.Uint64Var(&d.seed, "seed", 1, "seed of the generated day")
 	f.IntVar(&d.operations, "operations", 3000, "operations of the generated day")
+	f.StringVar(&d.recorded, "recorded", "", "ids of recorded messages to compare over, FROM..TO")
+	f.BoolVar(&d.mailbox, "from-mailbox", false, "read recorded bodies from the mailbox instead of our own copies")
 	f.BoolVar(&d.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -90,50 +104,90 @@ func side(c *config.Config, name string) (*core.Core, error) {
 	return core.New(&with)
 }
 
-func (d *rulesDiff) compare(c *config.Config, oldName, newName string) (comparison.Report, error) {
+func (d *rulesDiff) compare(cmd *cobra.Command, g *globals, c *config.Config, oldName, newName string) (comparison.Report, error) {
+	none := comparison.Report{}
 	for _, what := range d.over {
 		if !slices.Contains([]string{"corpus", "day", "files"}, what) {
-			return comparison.Report{}, usagef("--over %s: expected corpus, day or files", what)
+			return none, usagef("--over %s: expected corpus, day or files", what)
 		}
 	}
 	older, err := side(c, oldName)
 	if err != nil {
-		return comparison.Report{}, err
+		return none, err
 	}
 	newer, err := side(c, newName)
 	if err != nil {
-		return comparison.Report{}, err
+		return none, err
 	}
+	traced := bothTraced(c, older, oldName, newName)
 	comparer := comparison.New(func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) })
-	if slices.Contains(d.over, "corpus") {
-		cases, err := golden.Sequences(golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Pattern: d.pattern}, rulesOf(newName))
+	if err := d.overSequences(c, comparer, older, newer, oldName, newName, traced); err != nil {
+		return none, err
+	}
+	if d.recorded != "" {
+		db, err := g.open(cmd)
 		if err != nil {
-			return comparison.Report{}, err
+			return none, err
 		}
-		for _, s := range cases {
-			comparer.Add(s)
+		defer db.Close()
+		past, err := openRecall(cmd.Context(), db, c, d.mailbox)
+		if err != nil {
+			return none, err
 		}
-	}
-	sequence := comparison.Sequence{Decoder: older.Codec, Old: older.Judge, New: newer.Judge}
-	if slices.Contains(d.over, "day") {
-		sequence.Name = fmt.Sprintf("day of seed %d", d.seed)
-		if sequence.Messages, err = d.day(c); err != nil {
-			return comparison.Report{}, err
+		defer past.Close()
+		if err := d.overRecorded(cmd.Context(), comparer, past, older, newer, traced); err != nil {
+			return none, err
 		}
-		comparer.Add(sequence)
-	}
-	if len(d.files) > 0 {
-		sequence.Name = "files"
-		if sequence.Messages, err = readMessages(d.files); err != nil {
-			return comparison.Report{}, err
-		}
-		comparer.Add(sequence)
 	}
 	report := comparer.Report()
-	if report.Messages == 0 {
-		return report, usageError{errors.New("nothing was compared: no case, day or file was selected")}
+	if report.Messages+report.Untold == 0 {
+		return report, usageError{errors.New("nothing was compared: no case, day, file or recorded message was selected")}
 	}
 	return report, nil
+}
+
+// bothTraced loads both rule sets to be traced.
+func bothTraced(c *config.Config, mind *core.Core, oldName, newName string) comparison.Traced {
+	settings := rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}
+	return func() (old, newer *rulebook.Rulebook, err error) {
+		if old, err = core.Traced(c, mind.Catalogue, rulesOf(oldName), oldName, settings); err == nil {
+			newer, err = core.Traced(c, mind.Catalogue, rulesOf(newName), newName, settings)
+		}
+		return old, newer, err
+	}
+}
+
+// overSequences compares over corpus, generated day and files.
+func (d *rulesDiff) overSequences(c *config.Config, comparer *comparison.Comparer, older, newer *core.Core, oldName, newName string, traced comparison.Traced) error {
+	var sequences []comparison.Sequence
+	var err error
+	if slices.Contains(d.over, "corpus") {
+		o := golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Pattern: d.pattern}
+		if sequences, err = golden.Sequences(o, rulesOf(newName)); err != nil {
+			return err
+		}
+	}
+	own := comparison.Sequence{Decoder: older.Codec, Old: older.Judge, New: newer.Judge, Traced: traced}
+	if slices.Contains(d.over, "day") {
+		own.Name = fmt.Sprintf("day of seed %d", d.seed)
+		if own.Messages, err = d.day(c); err != nil {
+			return err
+		}
+		sequences = append(sequences, own)
+	}
+	if len(d.files) > 0 {
+		own.Name = "files"
+		if own.Messages, err = readMessages(d.files); err != nil {
+			return err
+		}
+		sequences = append(sequences, own)
+	}
+	for _, s := range sequences {
+		if err := comparer.Add(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rulesOf is where a rule set of the command line is.
@@ -180,6 +234,9 @@ func printReport(w io.Writer, r comparison.Report) error {
 			scripts = orDash(g.OldScript) + " -> " + orDash(g.NewScript)
 		}
 		fmt.Fprintf(&b, "%s  %s  %s: %d messages\n", orDash(g.Kind), scripts, g.Where, g.Count)
+		if g.Branch != nil {
+			fmt.Fprintf(&b, "    %s\n", branchText(g.Branch, g.Example.Operands))
+		}
 		fmt.Fprintf(&b, "    such as message %d of %s", g.Example.MsgID, g.Example.Sequence)
 		if g.Example.FLID != "" {
 			fmt.Fprintf(&b, ", flight %s", g.Example.FLID)
@@ -196,6 +253,28 @@ func printReport(w io.Writer, r comparison.Report) error {
 		}
 		fmt.Fprintf(&b, "    flight %s (%s): %s\n", f.FLID, f.Sequence, strings.Join(f.Paths, " "))
 	}
+	if r.Untold > 0 {
+		fmt.Fprintf(&b, "%d messages could not be compared\n", r.Untold)
+		for _, u := range r.Such {
+			fmt.Fprintf(&b, "    %s\n", u.Why)
+		}
+		if n := r.Untold - len(r.Such); n > 0 {
+			fmt.Fprintf(&b, "    and %d more\n", n)
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// branchText says which branch tells two rule sets apart.
+func branchText(b *comparison.Branch, operands []string) string {
+	way := "does not hold"
+	if b.Taken {
+		way = "holds"
+	}
+	text := fmt.Sprintf("because in the %s rule set, %s:%d, `%s` %s", b.Side, b.File, b.Line, b.Text, way)
+	if len(operands) > 0 {
+		text += " (" + strings.Join(operands, "; ") + ")"
+	}
+	return text
 }

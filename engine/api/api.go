@@ -4,6 +4,7 @@
 //	GET /metrics   Prometheus metrics
 //	GET /healthz   200 while the process works at all
 //	GET /readyz    200 when every dependency answers, else 503; a line each
+//	GET …          what Show was given, as JSON: /rules is which rule set is live, and what was refused
 package api
 
 import (
@@ -30,6 +31,7 @@ type Check struct {
 // Server is the HTTP face of an instance.
 type Server struct {
 	listener net.Listener
+	mux      *http.ServeMux
 	server   *http.Server
 	log      *slog.Logger
 }
@@ -52,6 +54,7 @@ func Listen(address string, gatherer prometheus.Gatherer, checks []Check, log *s
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { ready(w, r, checks) })
 	return &Server{
 		listener: listener,
+		mux:      mux,
 		server:   &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second},
 		log:      log,
 	}, nil

@@ -44,6 +44,7 @@ func TestFacesOfARunningInstance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Show("/rules", func(context.Context) (any, error) { return map[string]string{"live": "<a>"}, postgres })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -58,7 +59,13 @@ func TestFacesOfARunningInstance(t *testing.T) {
 	if code, body := get(t, base+"/readyz"); code != 200 || body != "postgres: ok\nkafka: ok\n" {
 		t.Errorf("/readyz: got %d %q", code, body)
 	}
+	if code, body := get(t, base+"/rules"); code != 200 || body != "{\n  \"live\": \"<a>\"\n}\n" {
+		t.Errorf("/rules: got %d %q", code, body)
+	}
 	postgres = broken
+	if code, body := get(t, base+"/rules"); code != 503 || body != "connection refused\n" {
+		t.Errorf("/rules with PostgreSQL away: got %d %q", code, body)
+	}
 	if code, body := get(t, base+"/readyz"); code != 503 || body != "postgres: connection refused\nkafka: ok\n" {
 		t.Errorf("/readyz with PostgreSQL away: got %d %q", code, body)
 	}

@@ -66,6 +66,7 @@ type Lease struct {
 	store Store
 	opts  Options
 	trust atomic.Pointer[time.Time] // until when this instance may believe that it leads; nil while it does not
+	after atomic.Bool               // another instance was seen to hold the lease, or this one has held it before
 
 	leading prometheus.Gauge
 	epoch   prometheus.Gauge
@@ -90,6 +91,10 @@ func New(store Store, o Options) *Lease {
 // Valid tells whether this instance may believe that it leads.
 func (l *Lease) Valid() bool { return l.Held() == nil }
 
+// TakesOver tells whether this instance leads, or will lead, in the place of another that it found at work or of itself
+// before; false for one that found nobody when it began.
+func (l *Lease) TakesOver() bool { return l.after.Load() }
+
 // Held says why this instance must not write anywhere that the database does
 // not fence; nil when it may.
 func (l *Lease) Held() error {
@@ -113,6 +118,7 @@ func (l *Lease) Run(ctx context.Context, lead func(ctx context.Context, epoch in
 			return nil //nolint:nilerr // the only error is that ctx ended, which is how a stage is stopped
 		}
 		lost, err := l.hold(ctx, epoch, sent, lead)
+		l.after.Store(true)
 		if lost == nil {
 			return err
 		}
@@ -149,6 +155,7 @@ func (l *Lease) standby(ctx context.Context) (epoch int64, sent time.Time, err e
 			return epoch, sent, nil
 		}
 		if err == nil && !waiting {
+			l.after.Store(true)
 			l.opts.Log.Info("standing by: another instance leads", "holder", l.opts.Holder)
 			waiting = true
 		}

@@ -27,6 +27,9 @@ func (p *Pump) one(ctx context.Context, it item) step {
 		return p.away(ctx, it.server, it.away)
 	}
 	p.mailbox.Over()
+	if s := p.turn(ctx); s.leave {
+		return s
+	}
 	if s := p.checkPause(ctx, false); s.leave {
 		return s
 	}
@@ -77,15 +80,18 @@ func (p *Pump) prepare(it item) (claim decision.Claim, settled *decision.Settlem
 func (p *Pump) decide(ctx context.Context, it item, claim decision.Claim, started time.Time) step {
 	tx := begin(ctx, p.Clock, p.opts.Grace)
 	defer tx.end()
-	var settled decision.Settlement
+	var said, settled decision.Settlement
+	var on decision.Claimed
 	head := it.head
 	err := p.Writer.Decide(tx.ctx, claim, func(found decision.Claimed) (decision.Settlement, error) {
-		head = found.Head
-		settled = p.complete(p.judge(it, found, claim.Identity), it, head, started)
+		head, on = found.Head, found
+		said = p.judge(it, found, claim.Identity)
+		settled = p.complete(said, it, head, started)
 		p.meters.judged.Observe(p.Clock.Now().Sub(started).Seconds())
 		return settled, tx.commit()
 	})
 	if err == nil {
+		p.beside(it, claim, on, said)
 		return p.conclude(settled)
 	}
 	if s, known := p.failed(ctx, settled, err); known {
@@ -96,6 +102,15 @@ func (p *Pump) decide(ctx context.Context, it item, claim decision.Claim, starte
 	failure := decision.Settlement{Identity: claim.Identity, Kind: it.msg.Kind, Ruleset: settled.Ruleset, Script: settled.Script,
 		Outcome: message.Outcome{State: message.Failed, Class: message.Infra, Reason: err.Error()}}
 	return p.settle(ctx, p.complete(failure, it, head, started))
+}
+
+// beside tells who looks on what was judged, once for each message.
+func (p *Pump) beside(it item, claim decision.Claim, on decision.Claimed, said decision.Settlement) {
+	if p.opts.Beside == nil || p.told == it.head.MsgID {
+		return
+	}
+	p.told = it.head.MsgID
+	p.opts.Beside(it.msg, claim, on, said)
 }
 
 // judge asks the judge; a panic of it is the message's failure.

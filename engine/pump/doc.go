@@ -19,6 +19,8 @@
 //   - One failure is counted once, in the place that holds the message. A server that
 //     is away, a lost lease and a shutdown are nobody's failure and count for nothing.
 //   - A transaction whose commit is in doubt is looked up, never repeated.
+//   - Who judges changes between two messages only (Options.Turn), and not before that is on
+//     record: claim and judgement of a message come from one rule set, the one whose hash is stored with it.
 //   - Memory is bounded: bodies in flight by Options.AheadBytes, their number by
 //     Options.Ahead. A body larger than the whole budget passes, alone.
 //   - Between two messages nothing of the pump is in the database, so it can

@@ -88,6 +88,12 @@ type Options struct {
 	IdentityMemory time.Duration
 	Shadow         bool     // owe the mailbox no marks
 	Kinds          []string // kinds that metrics name; all others are "other"
+	// Turn is asked between two messages who judges from here on; nil keeps Parts.Judge. An error of it
+	// is that of a server: the pump waits and asks again before it takes up another message.
+	Turn func(ctx context.Context) (Judge, error)
+	// Beside is told of each message once, after the commit of the first attempt that came to be
+	// judged: what was asked for, what it was judged on, and what the judge said. It must not block and not change anything.
+	Beside func(msg *message.Message, claim decision.Claim, found decision.Claimed, said decision.Settlement)
 	// WakeBackfill and WakeOutbox are called after a commit that gives them
 	// work. They must not block.
 	WakeBackfill func()
@@ -135,6 +141,7 @@ type Pump struct {
 	paused         bool
 	pauseChecked   time.Time
 	strayed        int64 // watermark for which ids beyond it were logged
+	told           int64 // the last message that Options.Beside was told of
 	moved          int   // how often in a row a session ended by ErrMoved without deciding anything
 }
 
@@ -186,6 +193,9 @@ type step struct {
 
 // round looks at the line once and does what there is to do.
 func (p *Pump) round(ctx context.Context) step {
+	if s := p.turn(ctx); s.leave {
+		return s
+	}
 	if s := p.checkPause(ctx, true); s.leave {
 		return s
 	}
@@ -210,6 +220,19 @@ func (p *Pump) round(ctx context.Context) step {
 		return step{leave: true, wait: min(wait, p.opts.Poll)}
 	}
 	return p.session(ctx, heads)
+}
+
+// turn finds out who judges from here on.
+func (p *Pump) turn(ctx context.Context) step {
+	if p.opts.Turn == nil {
+		return step{}
+	}
+	judge, err := p.opts.Turn(ctx)
+	if err != nil {
+		return p.away(ctx, p.store, fmt.Errorf("change the rule set: %w", err))
+	}
+	p.Judge = judge
+	return step{}
 }
 
 func (p *Pump) exhausted(h message.Head) bool {

@@ -9,26 +9,22 @@ import (
 	"msgx/engine/rulebook/diagnostic"
 )
 
-// bound gives the kinds that bound scripts serve to them.
-func (l *loader) bound(mf declaration.Manifest, header func(*file) *declaration.Header, s Settings) {
+// bound gives the kinds that bound scripts serve to them. header is as of headers.
+func (l *loader) bound(header func(file string) (declaration.Header, bool, bool), mf declaration.Manifest, s Settings) {
 	by := map[string]string{} // kind to the bound script
 	for _, name := range strings.Fields(s.Bound) {
 		full := path.Join(scriptFolder, name+".lua")
-		f := l.files[full]
-		if !declaration.ScriptName.MatchString(name) || f == nil {
-			l.fault(diagnostic.NoScript, manifestFile, "bound: found %q, expected %s", name, strings.Join(l.versions(name), ", "))
+		h, found, _ := header(full)
+		if !declaration.ScriptName.MatchString(name) || !found {
+			l.fault(diagnostic.NoScript, "bound", "found %q, expected %s", name, strings.Join(l.versions(name), ", "))
 			continue
-		}
-		h := header(f)
-		if h == nil {
-			continue // what is wrong with it has been told
 		}
 		for _, kind := range l.cat.Kinds {
 			if !slices.ContainsFunc(h.Kinds, func(pattern string) bool { return declaration.Matches(pattern, kind.Name) }) {
 				continue
 			}
 			if other := by[kind.Name]; other != "" {
-				l.fault(diagnostic.Contradiction, manifestFile, "bound: %s is served by %s and by %s, expected one of them", kind.Name, other, name)
+				l.fault(diagnostic.Contradiction, "bound", "%s is served by %s and by %s, expected one of them", kind.Name, other, name)
 			}
 			by[kind.Name] = name
 			mf.Kinds[kind.Name] = declaration.Entry{Script: name}

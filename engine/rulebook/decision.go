@@ -116,8 +116,8 @@ func prefix(place string) string {
 // spend takes the cost of reading a decision from the script's own budget: one
 // small table named a thousand times, nested, is a large decision.
 func (t taker) spend(n int) error {
-	if t.meter.left -= int64(n); t.meter.left < 0 {
-		return errInstructions
+	if t.meter.left -= int64(n); t.meter.left < 0 && !t.meter.more() {
+		return t.meter.Err()
 	}
 	return nil
 }

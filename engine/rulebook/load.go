@@ -231,33 +231,35 @@ func (l *loader) bind(b *Rulebook, s Settings) {
 	mf, faults := declaration.ReadManifest(declared(v, maxDeclared), l.cat)
 	l.faults = append(l.faults, faults...)
 	l.use(l.files[manifestFile])
-	headers := map[string]*declaration.Header{}
-	header := func(f *file) *declaration.Header {
-		h, known := headers[f.name]
-		if !known {
-			h = l.header(m, f)
-			headers[f.name] = h
-		}
-		return h
-	}
-	l.bound(mf, header, s)
-	bound, faults := mf.Bind(l.cat, func(file string) (declaration.Header, bool, bool) {
-		f := l.files[file]
-		if f == nil {
-			return declaration.Header{}, false, false
-		}
-		h := header(f)
-		if h == nil {
-			return declaration.Header{}, true, false
-		}
-		return *h, true, true
-	})
+	header := l.headers(m)
+	l.bound(header, mf, s)
+	bound, faults := mf.Bind(l.cat, header)
 	l.faults = append(l.faults, faults...)
 	for _, e := range bound {
 		b.byKind[e.Kind.Name] = entryOf(e)
 	}
 	m.forget()
 	b.machine = m
+}
+
+// headers gives what the file of a script declares, and runs each file once.
+func (l *loader) headers(m *player) func(file string) (h declaration.Header, found, read bool) {
+	known := map[string]*declaration.Header{}
+	return func(file string) (declaration.Header, bool, bool) {
+		f := l.files[file]
+		if f == nil {
+			return declaration.Header{}, false, false
+		}
+		h, again := known[file]
+		if !again {
+			h = l.header(m, f)
+			known[file] = h
+		}
+		if h == nil {
+			return declaration.Header{}, true, false
+		}
+		return *h, true, true
+	}
 }
 
 // header runs a script and reads what it declares, nil when it does not run.

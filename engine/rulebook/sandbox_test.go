@@ -255,3 +255,42 @@ func sample(typ catalogue.Type, flags []string) string {
 	}
 	return "CA"
 }
+
+// A rule set that is only looked at can be stopped by the clock as well; its count of instructions stays exact.
+func TestLateEndsACall(t *testing.T) {
+	asked := 0
+	for _, tt := range []struct {
+		name  string
+		late  func() bool
+		wants string
+	}{
+		{"never late", func() bool { asked++; return false }, "instruction budget used up"},
+		{"late at once", func() bool { return true }, "time used up"},
+	} {
+		files := map[string]string{"rules/flop-gtdt@1.lua": deciding("while true do end")}
+		b, err := rulebook.Load(changed(t, files), shippedCatalogue(t), rulebook.Settings{}, rulebook.Limits{Instructions: 100_000, InstructionsPerRecord: 1, Late: tt.late})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Decide(gates())
+		if err == nil || !strings.Contains(err.Error(), tt.wants) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.wants)
+		}
+	}
+	if asked < 20 {
+		t.Errorf("asked %d times over 100,000 instructions, want every few thousand", asked)
+	}
+	exact := func(late func() bool) int64 {
+		b, err := rulebook.Load(changed(t, nil), shippedCatalogue(t), rulebook.Settings{}, rulebook.Limits{Late: late})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Decide(gates()); err != nil {
+			t.Fatal(err)
+		}
+		return b.Instructions()
+	}
+	if with, without := exact(func() bool { return false }), exact(nil); with != without || with == 0 {
+		t.Errorf("%d instructions with the clock and %d without, want the same", with, without)
+	}
+}

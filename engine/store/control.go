@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,23 +27,6 @@ ON CONFLICT (control, subject) DO UPDATE SET
 	sqlSetFact = `
 INSERT INTO instance_fact (name, value, set_at) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value, set_at = excluded.set_at`
-
-	sqlRecordRuleset = `
-INSERT INTO ruleset (hash, settings, build, first_seen) VALUES ($1, $2::json, $3, $4) ON CONFLICT (hash) DO NOTHING`
-
-	sqlRecordRulesetFiles = `
-INSERT INTO ruleset_file (hash, path, content)
-SELECT $1, f.path, f.content FROM unnest($2::text[], $3::bytea[]) AS f (path, content)
-ON CONFLICT (hash, path) DO NOTHING`
-
-	sqlEndRuleset = `UPDATE ruleset_live SET live_to = $2 WHERE live_to IS NULL AND (hash, build) <> ($1, $3)`
-
-	sqlBeginRuleset = `
-INSERT INTO ruleset_live (hash, live_from, build)
-SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM ruleset_live WHERE live_to IS NULL)
-ON CONFLICT (hash, live_from) DO UPDATE SET live_to = NULL, build = excluded.build`
-
-	sqlLiveRuleset = `SELECT hash FROM ruleset_live WHERE live_to IS NULL`
 )
 
 // Stages that can be paused.
@@ -110,43 +92,4 @@ func (w *Writer) SetFact(ctx context.Context, name, value string, at time.Time) 
 		tx.Finally(sqlSetFact, name, value, at)
 		return nil
 	})
-}
-
-// RecordRuleset keeps a rule set whole and makes it the live one. Recording the
-// live one again changes nothing.
-func (w *Writer) RecordRuleset(ctx context.Context, hash string, files map[string][]byte, settings map[string]string, build string, at time.Time) error {
-	op := "record rule set " + hash
-	if settings == nil {
-		settings = map[string]string{}
-	}
-	encoded, err := json.Marshal(settings)
-	if err != nil {
-		return fmt.Errorf("store: %s: %w", op, err)
-	}
-	paths, contents := make([]string, 0, len(files)), make([][]byte, 0, len(files))
-	for path, content := range files {
-		if content == nil {
-			content = []byte{}
-		}
-		paths, contents = append(paths, path), append(contents, content)
-	}
-	return w.inTx(ctx, op, nil, func(tx *Tx) error {
-		tx.Finally(sqlRecordRuleset, hash, string(encoded), build, at)
-		tx.Finally(sqlRecordRulesetFiles, hash, paths, contents)
-		tx.Finally(sqlEndRuleset, hash, at, build)
-		tx.Finally(sqlBeginRuleset, hash, at, build)
-		return nil
-	})
-}
-
-// LiveRuleset is the hash of the live rule set, "" before the first.
-func (s *Store) LiveRuleset(ctx context.Context) (hash string, err error) {
-	err = s.read(ctx, "read the live rule set", func(ctx context.Context) error {
-		err := s.pool.QueryRow(ctx, sqlLiveRuleset).Scan(&hash)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
-	return hash, err
 }

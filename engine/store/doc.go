@@ -1,12 +1,13 @@
 // Package store is our own PostgreSQL database, and the only package that speaks
-// to it. It keeps five kinds of facts:
+// to it. It keeps six kinds of facts:
 //
 //	arrived, decided, marked   proc_state, raw_message, proc_state_hst
 //	read so far                inbox_cursor, inbox_hole
 //	flights                    flight_schd, one table for each list, flight_change, flight_hst
 //	to be announced            msg_event, req_track, ref_master, schd_snap_log
-//	who may write, and how     instance_lease, instance_heartbeat, pipeline_lock, ruleset, ruleset_file,
-//	                           ruleset_live, operator_control, operator_log, instance_fact, job_run, shadow_difference
+//	who may write, and how     instance_lease, instance_heartbeat, pipeline_lock, operator_control, operator_log, instance_fact, job_run
+//	rule sets                  ruleset, ruleset_file, ruleset_live, ruleset_refusal, ruleset_request,
+//	                           shadow_now, shadow_run, shadow_count, shadow_difference
 //
 // The schema is in package migrations. The columns of flights follow the catalogue, and so do
 // the statements on them, which are built once by Open; every other statement is a
@@ -25,14 +26,18 @@
 //     decision_no has no gaps, and event ids are in commit order. Locks are taken in the order
 //     instance_lease, pipeline_lock, proc_state.
 //   - The head is looked up after pipeline_lock is held, so that it is seen as its last holder left it.
-//   - Operators' commands (SetPaused) hold no epoch; they rely on the state of the rows they change.
+//   - Operators' commands (SetPaused, AskRuleset) hold no epoch; they rely on the state of the rows they change.
 //   - A trigger, not a promise, keeps a flight's version and operation day, finished states and confirmed marks.
 //   - Values are canonical text on this side, typed columns on the other. Times are instants, to the microsecond.
 //     MAFL is not stored: it is derived from the children whenever flights are read.
+//   - What a message was judged on can be rebuilt (ViewBefore): later versions are taken back from the current state, one
+//     recorded change after the other, and each has to fit. What is lost is told as a LostError, never guessed.
 //   - A flight whose row is gone is read with the highest version that history or the outbox knows of it.
 //   - Text of a message passes message.SafeText before it is stored; bodies are bytes.
 //   - Plans are made once for a statement and serve every call; sequential scans, hash and merge joins are off
 //     for our sessions, so a plan made on empty tables is as good as any. A test looks at the plans of the hot statements.
+//   - A rule set that was asked about any message is kept for good, and so is one of which that is not known; others, refusals,
+//     answered requests and the findings of shadows are kept in bounded numbers.
 //
 // # Failures
 //

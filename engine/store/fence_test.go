@@ -14,6 +14,7 @@ import (
 	"msgx/engine/fault"
 	"msgx/engine/flight"
 	"msgx/engine/message"
+	"msgx/engine/ruleset"
 	"msgx/engine/watermark"
 )
 
@@ -164,8 +165,17 @@ func TestFencedWriterWritesNothing(t *testing.T) {
 		"ConfirmEvents": func() error { return old.ConfirmEvents(ctx, []event.Delivery{{Event: events[0]}}, noon) },
 		"DeferEvent":    func() error { return old.DeferEvent(ctx, events[0], 1, noon, "x") },
 		"BuryEvent":     func() error { return old.BuryEvent(ctx, events[0], 1, "x", noon) },
-		"RecordRuleset": func() error { return old.RecordRuleset(ctx, testRuleset, nil, nil, "test", noon) },
-		"SetFact":       func() error { return old.SetFact(ctx, "x", "y", noon) },
+		"GoLive": func() error {
+			return old.GoLive(ctx, ruleset.Set{Hash: testRuleset}, ruleset.Live{Cause: ruleset.Cause{How: ruleset.ByStart}, From: noon}, nil, 0)
+		},
+		"Refuse": func() error {
+			return old.Refuse(ctx, ruleset.Refusal{Cause: ruleset.Cause{How: ruleset.ByWatch}, At: noon}, 0)
+		},
+		"AddShadow": func() error {
+			return old.AddShadow(ctx, ruleset.Findings{Run: ruleset.Run{Shadow: testRuleset, Live: testRuleset}, At: noon})
+		},
+		"SetShadowNow": func() error { return old.SetShadowNow(ctx, &ruleset.ShadowNow{Origin: "x", At: noon}) },
+		"SetFact":      func() error { return old.SetFact(ctx, "x", "y", noon) },
 	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, fault.ErrFenced) {

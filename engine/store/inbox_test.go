@@ -10,6 +10,7 @@ import (
 	"msgx/engine/event"
 	"msgx/engine/fault"
 	"msgx/engine/message"
+	"msgx/engine/ruleset"
 	"msgx/engine/watermark"
 )
 
@@ -133,7 +134,9 @@ func TestControls(t *testing.T) {
 	other := "00000000000000000000000000000000000000000000000000000000000000bb"
 	files := map[string][]byte{"handlers.lua": []byte("return {}"), "rules/empty.lua": nil, "rules/x.lua": {0, 255}}
 	for i, hash := range []string{testRuleset, testRuleset, other, testRuleset} {
-		if err := w.RecordRuleset(t.Context(), hash, files, map[string]string{"absent_optional": "keep"}, "v1", noon.Add(time.Duration(i)*time.Hour)); err != nil {
+		set := ruleset.Set{Hash: hash, Files: files, Settings: map[string]string{"absent_optional": "keep"}, Build: "v1"}
+		live := ruleset.Live{From: noon.Add(time.Duration(i) * time.Hour), Cause: ruleset.Cause{How: ruleset.ByStart, Who: "a"}}
+		if err := w.GoLive(t.Context(), set, live, nil, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,6 +23,9 @@ INSERT INTO msg_event (target, partition_key, event_type, flid, state_version, m
 SELECT 'KAFKA:msg', (n % 1000)::text, 'UPSERT', n % 1000, 99, n, 'X', 'r', '{}', 'PENDING', now() FROM generate_series(1, 2000) n;
 INSERT INTO flight_schd (flid, state, state_version, last_msg_id, created_at, updated_at)
 SELECT n, 'ACTIVE', 1, 1, now(), now() FROM generate_series(1, 20000) n;
+INSERT INTO flight_change (flid, state_version, msg_id, kind, op, ruleset, script, changed_at, changed)
+SELECT n % 1000, n / 1000 + 1, n, 'X', 'update', 'r', 's', now(), CASE n % 100 WHEN 0 THEN '[{"path":"MAID","before":"7","after":null}]' ELSE '[]' END::json
+FROM generate_series(1, 60000) n;
 INSERT INTO flight_gtdt (flid, ordinal) SELECT n, 1 FROM generate_series(1, 20000) n;
 `
 
@@ -46,6 +49,9 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		{"due events", sqlDueMsgEvents, "now(), 500, 0", []string{"msg_event_msg_unsent", "msg_event_waiting_key", "msg_event_waiting_flid"}},
 		{"lanes", sqlLanes, "now(), 0, 1000", []string{"msg_event_crossing"}},
 		{"due schedule events", sqlDueSchdEvents, "now(), 500", []string{"msg_event_schd_unsent"}},
+		{"former children", sqlFormerChildren, "'{7,8}'", []string{"flight_change_former_master"}},
+		{"past of flights", sqlPastChanges, "'{7,8}', 30000, 30000", []string{"flight_change_pkey", "proc_state_pkey"}},
+		{"messages of a range", sqlTried, "1000, 2000, 500", []string{"proc_state_pkey"}},
 		{"flights", s.flights.load, "'{7,8}', '{}'", []string{"flight_schd_pkey", "flight_schd_maid", "flight_gtdt_pkey", "flight_vipt_pkey"}},
 	}
 	for i, tt := range tests {

@@ -28,18 +28,19 @@ type listTable struct {
 // flightTables are the statements on flights. No statement names a field by hand: all
 // are built once from the catalogue, and prepared like the constants by a test.
 type flightTables struct {
-	zone    *time.Location
-	columns []column // of flight_schd, without flid
-	lists   []*listTable
-	load    string // $1: named flights, $2: further masters
-	upsert  string // $1: JSON array of rows
+	catalogue *catalogue.Catalogue
+	zone      *time.Location
+	columns   []column // of flight_schd, without flid
+	lists     []*listTable
+	load      string // $1: named flights, $2: further masters
+	upsert    string // $1: JSON array of rows
 }
 
 // ownColumns are those of flight_schd that the catalogue does not know.
 var ownColumns = []string{"flid", "state", "state_version", "operation_day", "last_msg_id", "created_at", "updated_at"}
 
 func newFlightTables(cat *catalogue.Catalogue, zone *time.Location) *flightTables {
-	t := &flightTables{zone: zone}
+	t := &flightTables{catalogue: cat, zone: zone}
 	for _, f := range cat.Flight.Scalars {
 		if f.Tag != "FLID" { // the key itself
 			t.columns = append(t.columns, column{f.Tag, f.Column, f.Type})

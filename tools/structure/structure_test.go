@@ -45,12 +45,12 @@ func list(t *testing.T) []pkg {
 
 // vocabulary packages are what stages and adapters speak; they import the
 // standard library and each other only.
-var vocabulary = []string{"flight", "message", "decision", "event", "watermark", "catalogue", "fault", "clock", "outage"}
+var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "watermark", "catalogue", "fault", "clock", "outage"}
 
 // adapters speak to a server each, stages do the work; both import vocabulary
 // and never each other.
 var (
-	stages   = []string{"inbox", "pump", "outbox", "backfill", "lease", "verdict", "api"}
+	stages   = []string{"inbox", "pump", "outbox", "backfill", "lease", "verdict", "api", "rollout", "shadow"}
 	adapters = []string{"mailbox", "store", "outbox/kafka"}
 	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint"}
 )

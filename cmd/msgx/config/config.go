@@ -23,6 +23,7 @@ type Config struct {
 	Outbox   OutboxConfig   `koanf:"outbox"`
 	Codec    CodecConfig    `koanf:"codec"`
 	Rules    RulesConfig    `koanf:"rules"`
+	Golden   GoldenConfig   `koanf:"golden"`
 	Lease    LeaseConfig    `koanf:"lease"`
 	HTTP     HTTPConfig     `koanf:"http"`
 	Log      LogConfig      `koanf:"log"`
@@ -122,10 +123,21 @@ type CodecConfig struct {
 	SiteFile    string `koanf:"site-file"`
 }
 
-// RulesConfig is where the rule set comes from.
+// RulesConfig is where the rule set comes from, how a change of it is noticed and proved, and what decides beside it.
 type RulesConfig struct {
-	Dir          string `koanf:"dir"`
-	Instructions int    `koanf:"instructions"`
+	Dir                string        `koanf:"dir"`
+	Instructions       int           `koanf:"instructions"`
+	Watch              bool          `koanf:"watch"`
+	WatchInterval      time.Duration `koanf:"watch-interval"`
+	Golden             string        `koanf:"golden"`
+	Shadow             string        `koanf:"shadow"`
+	ShadowInstructions int           `koanf:"shadow-instructions"`
+	ShadowTime         time.Duration `koanf:"shadow-time"`
+}
+
+// GoldenConfig is how messages become golden cases.
+type GoldenConfig struct {
+	Redact []string `koanf:"redact"`
 }
 
 // LeaseConfig is the single active instance.
@@ -168,6 +180,8 @@ func (c *Config) check() []error {
 		c.Kafka.RequestTimeout, c.Lease.Duration)
 	want(cutover(p.CutoverWatermark), "msgx.pipeline.cutover-watermark is %q, expected min, zero, max or an id", p.CutoverWatermark)
 	want(c.Kafka.MsgTopic != c.Kafka.SchdTopic, "msgx.kafka.msg-topic and msgx.kafka.schd-topic are both %q, expected two topics", c.Kafka.MsgTopic)
+	want(c.Rules.WatchInterval > 0, "msgx.rules.watch-interval is %s, expected more than 0s", c.Rules.WatchInterval)
+	want(c.Rules.ShadowTime > 0, "msgx.rules.shadow-time is %s, expected more than 0s", c.Rules.ShadowTime)
 	for i, tier := range p.Backoff {
 		want(tier > 0, "msgx.pipeline.backoff[%d] is %s, expected more than 0s", i, tier)
 	}

@@ -1,5 +1,7 @@
 package config
 
+import "msgx/engine/redact"
+
 // Parameter documents one key: the single source of defaults and of the
 // parameter table in the README.
 type Parameter struct {
@@ -88,6 +90,13 @@ func Parameters() []Parameter {
 		text("codec.site-file", "", "YAML file that overrides lengths, lists and on-bad of the catalogue"),
 		text("rules.dir", "", "directory with handlers.lua and rules/; empty uses the rule set in the binary"),
 		count("rules.instructions", 200000, 10000, "Lua instructions that a decision may use, and 10,000 more for each record"),
+		boolean("rules.watch", true, "take a changed rules.dir live while serving, once it has passed; false waits for SIGHUP or msgx rules activate"),
+		duration("rules.watch-interval", "2s", "between looks at rules.dir, rules.shadow, and requests of operators"),
+		text("rules.golden", "", "golden directory whose cases a rule set has to pass to go live; empty uses the corpus in the binary"),
+		text("rules.shadow", "", "directory of a rule set that decides beside the live one and is only compared; empty for none"),
+		count("rules.shadow-instructions", 200000, 10000, "as rules.instructions, for the shadow"),
+		duration("rules.shadow-time", "100ms", "how long the shadow may take over one decision"),
+		list("golden.redact", redact.Defaults, "what golden record replaces, as PATH=REPLACEMENT: personal data in messages and flights"),
 		duration("lease.duration", "10s", "how long an instance that fell silent stays the active one"),
 		text("http.listen", "127.0.0.1:8480", "address of metrics and health"),
 		oneOf("log.level", "info", "least severe line that is written", "debug", "info", "warn", "error"),

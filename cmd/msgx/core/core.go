@@ -12,7 +12,6 @@ import (
 	"msgx/cmd/msgx/config"
 	"msgx/engine/catalogue"
 	"msgx/engine/codec"
-	"msgx/engine/decision"
 	"msgx/engine/message"
 	"msgx/engine/rulebook"
 	"msgx/engine/verdict"
@@ -23,13 +22,26 @@ import (
 type Core struct {
 	Catalogue *catalogue.Catalogue
 	Codec     *codec.Codec
-	Rules     *rulebook.Rulebook
+	Rules     *rulebook.Rulebook // nil after Prepare, and so is Judge
 	Judge     *verdict.Judge
 	Retry     message.Retry
 }
 
 // New builds a core. Its error names every fault of the part that failed.
 func New(c *config.Config) (*Core, error) {
+	core, err := Prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	if core.Rules, err = LoadRules(c, core.Catalogue); err != nil {
+		return nil, err
+	}
+	core.Judge = newJudge(c, core.Catalogue, core.Rules)
+	return core, nil
+}
+
+// Prepare builds a core without a rule set, for whoever finds out later which one it is.
+func Prepare(c *config.Config) (*Core, error) {
 	cat, err := LoadCatalogue(c)
 	if err != nil {
 		return nil, err
@@ -44,22 +56,15 @@ func New(c *config.Config) (*Core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codec: %w", err)
 	}
-	rules, err := LoadRules(c, cat)
-	if err != nil {
-		return nil, err
-	}
-	judge := verdict.New(cat, rules, verdict.Options{
-		Options: decision.Options{
-			Zone:         c.Airport.Location,
-			DayCutover:   c.Airport.DayCutover,
-			CodeShareKey: c.Outbox.CodeShare,
-		},
-		IdentityWithDay: c.Identity.IncludeDayBoundary,
-	})
 	return &Core{
-		Catalogue: cat, Codec: decoder, Rules: rules, Judge: judge,
+		Catalogue: cat, Codec: decoder,
 		Retry: message.Retry{MaxAttempts: c.Pipeline.MaxAttempts, Tiers: c.Pipeline.Backoff},
 	}, nil
+}
+
+// newJudge makes the judge of a rule set.
+func newJudge(c *config.Config, cat *catalogue.Catalogue, rules *rulebook.Rulebook) *verdict.Judge {
+	return verdict.New(cat, rules, VerdictOptions(c))
 }
 
 // LoadCatalogue reads the catalogue, with the overrides of the site.

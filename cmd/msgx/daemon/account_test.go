@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"msgx/cmd/msgx/core"
 	"msgx/cmd/msgx/daemon"
 	"msgx/engine/flight"
 	"msgx/engine/message"
@@ -51,8 +52,9 @@ type settlement struct {
 // rehearse runs in memory what was sent.
 func (p *place) rehearse() (map[int64]settlement, rehearse.World) {
 	p.t.Helper()
-	mind, attempts := p.core(), p.config().Pipeline.MaxAttempts
-	r := rehearse.New(mind.Codec, mind.Judge, time.Now, rehearse.World{})
+	attempts := p.config().Pipeline.MaxAttempts
+	decoder, judge := p.judge()
+	r := rehearse.New(decoder, judge, time.Now, rehearse.World{})
 	ends := map[int64]settlement{}
 	for _, m := range p.sent {
 		if m.gone {
@@ -70,7 +72,7 @@ func (p *place) rehearse() (map[int64]settlement, rehearse.World) {
 		case message.Dead:
 			ends[m.id] = settlement{o, 1}
 		default:
-			ends[m.id] = settlement{o, 0}
+			ends[m.id] = settlement{o, p.failures[m.id]}
 		}
 	}
 	return ends, r.World()
@@ -92,7 +94,11 @@ func (p *place) accountFlights(want rehearse.World) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
-	c, mind := p.config(), p.core()
+	c := p.config()
+	mind, err := core.Prepare(c)
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	db, err := daemon.OpenStore(ctx, c, mind)
 	if err != nil {
 		p.t.Fatal(err)

@@ -4,15 +4,16 @@
 // # Starting
 //
 // Faults of configuration, rule set, catalogue, schema version and mailbox table
-// end the start with an error. A server that is away is waited for, with one log line when it is
-// missed and one when it is back.
+// end the start with an error (a faulty rule set does when nothing else is on record as live, see package rollout).
+// A server that is away is waited for, with one log line when it is missed and one when it is back.
 //
 // # Stopping
 //
 // When the context ends (SIGTERM, SIGINT) the stages stop together, each at its own
 // edge: the inbox after its read, the pump after the message in its transaction (or before it,
 // when nothing has been decided yet: it rolls back and uses up no attempt), back-fill and
-// outbox after the call in flight has been recorded. The lease beats until the last of them has
+// outbox after the call in flight has been recorded, the rollout of rule sets after the golden case in hand, the shadow after
+// it has written what it found. The lease beats until the last of them has
 // returned, then it is released, so that a standby takes over at once. HTTP and connections
 // come last.
 package daemon
@@ -52,6 +53,7 @@ type Daemon struct {
 	lease   *lease.Lease
 	api     *api.Server
 	metrics *registries
+	rules   rules
 }
 
 // servers are the connections to what is not ours.
@@ -67,11 +69,11 @@ func New(ctx context.Context, c *config.Config, build string, log *slog.Logger) 
 	if faults := c.CheckServe(); len(faults) > 0 {
 		return nil, fmt.Errorf("configuration: %w", errors.Join(faults...))
 	}
-	mind, err := core.New(c)
+	mind, err := core.Prepare(c)
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{config: c, core: mind, log: log, clock: clock.System{}, build: build, metrics: newRegistries()}
+	d := &Daemon{config: c, core: mind, log: log, clock: clock.System{}, build: build, metrics: newRegistries(), rules: newRules(c, mind, build)}
 	d.metrics.process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if d.store, err = OpenStore(ctx, c, mind); err != nil {
 		return nil, err
@@ -86,6 +88,7 @@ func New(ctx context.Context, c *config.Config, build string, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
+	d.api.Show("/rules", d.showRules)
 	return d, nil
 }
 
@@ -163,7 +166,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	for _, line := range d.config.Shown() {
 		d.log.Debug("parameter", "is", line)
 	}
-	d.log.Info("starting", "build", d.build, "instance", Holder(d.config), "http", "http://"+d.Address(), "ruleset", d.core.Rules.Hash())
+	d.log.Info("starting", "build", d.build, "instance", Holder(d.config), "http", "http://"+d.Address(), "rules", d.rules.source.Origin)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.api.Run(ctx) })
 	group.Go(func() error {

@@ -24,6 +24,7 @@ import (
 	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/core"
 	"msgx/cmd/msgx/daemon"
+	"msgx/engine/rehearse"
 	"msgx/engine/store"
 	"msgx/tools/stack/stacktest"
 )
@@ -54,6 +55,13 @@ func child() int {
 	defer stop()
 	d, err := daemon.New(ctx, c, "test", slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err == nil {
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		go func() {
+			for range hangups {
+				d.Reload()
+			}
+		}()
 		err = d.Run(ctx)
 	}
 	if err != nil {
@@ -76,6 +84,9 @@ type place struct {
 	// have been delivered twice, which readers tell by its version.
 	crashed bool
 	faults  []string // what the last account found
+	// recorded tells that rule sets change, so that each message is accounted for by the one it records.
+	recorded bool
+	failures map[int64]int // of messages that succeeded after some
 }
 
 // sent is a message that was put into the mailbox.
@@ -129,7 +140,23 @@ func (p *place) config() *config.Config {
 	return c
 }
 
-// core is what decides in a daemon of this place.
+// judge is what decodes and decides in a daemon of this place. Where rule sets have changed, each message is
+// judged by the one that it records, loaded from the record.
+func (p *place) judge() (rehearse.Decoder, rehearse.Judge) {
+	p.t.Helper()
+	c := p.config()
+	if p.recorded {
+		mind, err := core.Prepare(c)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return mind.Codec, p.recordedJudge(mind)
+	}
+	mind := p.core()
+	return mind.Codec, mind.Judge
+}
+
+// core is what decides, with the rule set of the configuration.
 func (p *place) core() *core.Core {
 	p.t.Helper()
 	mind, err := core.New(p.config())
@@ -139,10 +166,14 @@ func (p *place) core() *core.Core {
 	return mind
 }
 
-// put writes a message into the mailbox and returns its id.
-func (p *place) put(body string) int64 {
+// put writes messages into the mailbox and returns the id of the first.
+func (p *place) put(bodies ...string) int64 {
 	p.t.Helper()
-	return p.putAll(&body)[0]
+	all := make([]*string, len(bodies))
+	for i := range bodies {
+		all[i] = &bodies[i]
+	}
+	return p.putAll(all...)[0]
 }
 
 // putAll writes messages in one transaction; nil is a row without a body.
@@ -221,10 +252,12 @@ func (l *logs) count(words ...string) (n int) {
 
 // instance is a daemon in this process.
 type instance struct {
-	t     *testing.T
-	logs  *logs
-	stop  context.CancelFunc
-	ended chan error
+	*daemon.Daemon
+	t       *testing.T
+	address string
+	logs    *logs
+	stop    context.CancelFunc
+	ended   chan error
 }
 
 // start runs a daemon until stopped, or the test ends.
@@ -240,6 +273,7 @@ func (p *place) start(extra ...string) *instance {
 		stop()
 		p.t.Fatal(err)
 	}
+	i.Daemon, i.address = d, d.Address()
 	go func() { i.ended <- d.Run(ctx) }()
 	p.t.Cleanup(func() {
 		i.end()

@@ -11,11 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"msgx/engine/backfill"
+	"msgx/engine/decision"
 	"msgx/engine/event"
 	"msgx/engine/inbox"
+	"msgx/engine/message"
 	"msgx/engine/outbox"
 	"msgx/engine/outbox/kafka"
 	"msgx/engine/pump"
+	"msgx/engine/rollout"
+	"msgx/engine/shadow"
 	"msgx/engine/store"
 )
 
@@ -40,14 +44,20 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	registry := prometheus.NewRegistry()
 	d.metrics.leading.now.Store(registry)
 	defer d.metrics.leading.now.Store(nil)
-	err := d.await(ctx, "postgres", func(ctx context.Context) error { return d.enter(ctx, writer) })
+	rules := d.newRollout(writer, registry)
+	err := d.await(ctx, "postgres", func(ctx context.Context) error { return d.enter(ctx, writer, rules) })
 	if errors.Is(err, context.Canceled) {
 		return nil // asked to stop, or the lease was lost, before the first message
 	}
 	if err != nil {
 		return err
 	}
-	stages, err := d.stages(writer, registry)
+	d.rules.leading.Store(rules)
+	defer d.rules.leading.Store(nil)
+	beside := d.newShadow(writer, registry)
+	d.rules.shadow.Store(beside)
+	defer d.rules.shadow.Store(nil)
+	stages, err := d.stages(writer, registry, rules, beside)
 	if err != nil {
 		return err
 	}
@@ -64,27 +74,25 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 }
 
 // enter does what comes before the first message: the settings that data
-// depend on are held to, the live rule set is put on record, and a start without autostart
+// depend on are held to, the rule set to lead with is found and put on record, and a start without autostart
 // pauses everything. It may be done again.
-func (d *Daemon) enter(ctx context.Context, writer *store.Writer) error {
+func (d *Daemon) enter(ctx context.Context, writer *store.Writer, rules *rollout.Rollout) error {
 	if err := d.keepFacts(ctx, writer); err != nil {
 		return err
 	}
-	now := d.clock.Now()
-	settings := map[string]string{
-		"absent-optional": d.config.Schd.AbsentOptional,
-		"code-share":      d.config.Outbox.CodeShare,
-		"zone":            d.config.Airport.Zone,
-		"day-cutover":     d.config.Airport.DayCutover.String(),
-	}
-	if err := writer.RecordRuleset(ctx, d.core.Rules.Hash(), d.core.Rules.Files(), settings, d.build, now); err != nil {
+	if err := rules.Begin(ctx); err != nil {
 		return err
+	}
+	if d.config.Rules.Shadow == "" {
+		if err := writer.SetShadowNow(ctx, nil); err != nil {
+			return err
+		}
 	}
 	if d.config.Pipeline.Autostart {
 		return nil
 	}
 	for _, stage := range []string{inbox.Stage, pump.Stage, backfill.Stage, string(event.Msg), string(event.Schd)} {
-		if err := d.store.SetPaused(ctx, stage, true, Holder(d.config), "msgx.pipeline.autostart is false", now); err != nil {
+		if err := d.store.SetPaused(ctx, stage, true, Holder(d.config), "msgx.pipeline.autostart is false", d.clock.Now()); err != nil {
 			return err
 		}
 	}
@@ -92,7 +100,7 @@ func (d *Daemon) enter(ctx context.Context, writer *store.Writer) error {
 }
 
 // stages builds the stages, each waking the next.
-func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry) (map[string]func(context.Context) error, error) {
+func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rules *rollout.Rollout, beside *shadow.Shadow) (map[string]func(context.Context) error, error) {
 	marks, err := d.newBackfill(writer, registry)
 	if err != nil {
 		return nil, err
@@ -105,28 +113,38 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry) (ma
 	if err != nil {
 		return nil, err
 	}
-	decide := d.newPump(writer, registry, marks.Poke, msg.Poke)
+	decide := d.newPump(writer, registry, rules, beside, marks.Poke, msg.Poke)
 	read, err := d.newInbox(writer, registry, decide.Poke)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]func(context.Context) error{
-		"inbox": read.Run, "pump": decide.Run, "backfill": marks.Run,
+	stages := map[string]func(context.Context) error{
+		"inbox": read.Run, "pump": decide.Run, "backfill": marks.Run, rollout.Stage: rules.Run,
 		string(event.Msg): msg.Run, string(event.Schd): schd.Run,
-	}, nil
+	}
+	if beside != nil {
+		stages[shadow.Stage] = beside.Run
+	}
+	return stages, nil
 }
 
-func (d *Daemon) newPump(writer *store.Writer, registry *prometheus.Registry, wakeBackfill, wakeOutbox func()) *pump.Pump {
+func (d *Daemon) newPump(writer *store.Writer, registry *prometheus.Registry, rules *rollout.Rollout, beside *shadow.Shadow, wakeBackfill, wakeOutbox func()) *pump.Pump {
 	kinds := make([]string, 0, len(d.core.Catalogue.Kinds))
 	for _, k := range d.core.Catalogue.Kinds {
 		kinds = append(kinds, k.Name)
 	}
+	var offer func(*message.Message, decision.Claim, decision.Claimed, decision.Settlement)
+	if beside != nil {
+		offer = beside.Offer
+	}
 	return pump.New(pump.Parts{
-		Line: d.store, Writer: writer, Mailbox: d.servers.mailbox.Load(), Decoder: d.core.Codec, Judge: d.core.Judge,
+		Line: d.store, Writer: writer, Mailbox: d.servers.mailbox.Load(), Decoder: d.core.Codec,
 		Clock: d.clock, Log: d.log, Metrics: registry,
 	}, pump.Options{
 		Retry: d.core.Retry, Poll: d.config.Pipeline.PollInterval, KeepRaw: d.config.Replay.KeepRaw,
-		IdentityMemory: d.config.Identity.Memory, Kinds: kinds, WakeBackfill: wakeBackfill, WakeOutbox: wakeOutbox,
+		IdentityMemory: d.config.Identity.Memory, Kinds: kinds,
+		Turn: func(ctx context.Context) (pump.Judge, error) { return rules.Turn(ctx) }, Beside: offer,
+		WakeBackfill: wakeBackfill, WakeOutbox: wakeOutbox,
 	})
 }
 
