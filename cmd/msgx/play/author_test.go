@@ -72,6 +72,7 @@ func TestHostileTextsDoNotRun(t *testing.T) {
 	b.expect("#input-faults", "<img")
 	b.puts("state-editor", "- flight: 1000345\n  REMC: '"+markup+"'\n")
 	b.click("#result > details > summary")
+	b.until(`document.querySelector("#result > details > pre") !== null`) // it is filled when it opens
 	b.expect("#result", markup)
 	b.puts("script-editor", `return { kind = "FLOP-GTDT", writes = { "GTDT", [==[`+markup+`]==] }, decide = function(view, msg) return { skip = "`+markup+`" } end }`)
 	b.expect("#problems", "<img")

@@ -70,6 +70,13 @@ func TestTheCorpusRunsWithTheTextOfTheEditor(t *testing.T) {
 	if len(a.Failing) == 0 || !strings.Contains(a.Failing[0].Text, "GTDT") || len(a.Coverage.Missing) == 0 {
 		t.Errorf("found %+v, expected cases that differ and an outcome that no case has", a)
 	}
+	if err := os.WriteFile(filepath.Join(p.dir, "rules/mine@1.lua"), []byte("return {}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a = ask[CorpusAnswer](p, "api/corpus", CorpusQuestion{"rules/mine@1.lua", gatesText}, http.StatusOK)
+	if a.Cases < 100 || a.Coverage != nil || len(a.Failing)+len(a.Faults) > 0 {
+		t.Errorf("found %+v, expected the corpus to pass and no coverage of a script that nothing names", a)
+	}
 	a = ask[CorpusAnswer](p, "api/corpus", CorpusQuestion{q.File, "return"}, http.StatusOK)
 	if !slices.ContainsFunc(a.Faults, func(f Fault) bool { return f.File == q.File }) {
 		t.Errorf("found %+v, expected why the rule set does not load", a)

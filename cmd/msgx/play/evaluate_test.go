@@ -171,6 +171,13 @@ func TestAVersionStandsInForTheOneInUse(t *testing.T) {
 	ask[refusal](p, "api/evaluate", Question{File: "rules/none@1.lua"}, http.StatusNotFound)
 }
 
+func TestTooManyMessagesAreRefused(t *testing.T) {
+	p := start(t)
+	q := p.gates()
+	q.Input.Messages = slices.Repeat(q.Input.Messages[:1], maxMessages+1)
+	p.refused("api/evaluate", q, http.StatusBadRequest, "at most 100")
+}
+
 func TestAnInputOfOnesOwn(t *testing.T) {
 	p := start(t)
 	q := p.gates()

@@ -3,12 +3,35 @@
 import { byId, el, fill, word } from "./dom.js";
 import { goTo } from "./editors.js";
 
-const opened = new Set(["changes", "events"]); // sections that are open, kept from run to run
+// The sections that are open, kept from run to run.
+const opened = new Set(["notes", "warnings", "unknown", "dropped", "changes", "references", "requests", "events"]);
 
-function section(key, title, ...children) {
-  const made = el("details", { class: "section", open: opened.has(key) }, el("summary", {}, title), ...children);
-  made.addEventListener("toggle", () => (made.open ? opened.add(key) : opened.delete(key)));
+const most = 200; // of a list that are shown: a schedule has thousands of flights
+
+// section is a part that opens and closes; what is in it is made when it is first open.
+function section(key, title, make) {
+  const made = el("details", { class: "section", open: opened.has(key) }, el("summary", {}, title));
+  const complete = () => {
+    if (made.open && made.childElementCount === 1) made.append(...[make()].flat(Infinity).filter((c) => c !== ""));
+  };
+  complete();
+  made.addEventListener("toggle", () => {
+    if (made.open) opened.add(key);
+    else opened.delete(key);
+    complete();
+  });
   return made;
+}
+
+// some shows the first of a list, and says how many more there are.
+function some(list, show) {
+  return [list.slice(0, most).map(show), list.length > most ? el("p", { class: "hint" }, word("more", list.length - most)) : ""];
+}
+
+// rows is a table of the first of a list.
+function rows(list, show) {
+  const [shown, more] = some(list, show);
+  return [el("table", {}, el("tbody", {}, shown)), more];
 }
 
 const glyphs = { SUCCEEDED: "✓", SKIPPED: "–", DEAD: "■", FAILED: "■" };
@@ -22,7 +45,7 @@ export function show(file, result) {
     expectation(result),
     ran || file === "handlers.lua" ? "" : el("p", { class: "hint" }, "◇ " + word("did-not-run")),
     result.messages.map((m) => told(m, file)),
-    section("after", word("afterwards"), el("pre", {}, result.after || word("nothing-afterwards"))),
+    section("after", word("afterwards"), () => el("pre", {}, result.after || word("nothing-afterwards"))),
     el("p", { class: "hint" }, word("ruleset", result.ruleset.slice(0, 12), result.zone)));
   pane.scrollTop = top;
 }
@@ -30,9 +53,11 @@ export function show(file, result) {
 function expectation(result) {
   if (result.expected === null) return "";
   if (result.expected) return el("p", { id: "expectation" }, word("expected"));
-  const made = section("expectation", el("span", { class: "warn" }, word("not-expected")), el("p", { class: "hint" }, word("difference")),
+  const made = section("expectation", el("span", { class: "warn" }, word("not-expected")), () => [
+    el("p", { class: "hint" }, word("difference")),
     el("pre", { class: "difference" }, result.difference.split("\n").map((line) =>
-      el("span", { class: line[0] === "+" ? "plus" : line[0] === "-" ? "minus" : "" }, line + "\n"))));
+      el("span", { class: line[0] === "+" ? "plus" : line[0] === "-" ? "minus" : "" }, line + "\n"))),
+  ]);
   made.id = "expectation";
   return made;
 }
@@ -59,14 +84,17 @@ function cost(trace) {
 
 function texts(key, list, count) {
   if (list.length === 0) return "";
-  return section(key, count === undefined ? word(key) : word(key, count), el("ul", {}, list.map((text) => el("li", {}, text))));
+  return section(key, count === undefined ? word(key) : word(key, count), () => {
+    const [shown, more] = some(list, (text) => el("li", {}, text));
+    return [el("ul", {}, shown), more];
+  });
 }
 
 function changes(m) {
   if (m.flights.length === 0) {
     return m.state === "SUCCEEDED" && m.references.length === 0 ? el("p", { class: "hint" }, word("no-changes")) : "";
   }
-  return section("changes", word("changes"), m.flights.map((f) => [
+  return section("changes", word("changes"), () => some(m.flights, (f) => [
     el("p", { class: "flight" }, el("b", {}, word("flight", f.flid)), " ", f.op, ", ",
       f.before ? word("version-step", f.before, f.after) : word("new-flight", f.after)),
     el("table", {}, el("tbody", {}, f.changes.map(change))),
@@ -89,9 +117,8 @@ function entry(e) {
 }
 
 function references(m) {
-  return m.references.length === 0 ? "" : section("changes", word("references"),
-    el("table", {}, el("tbody", {}, m.references.map((r) =>
-      el("tr", {}, el("th", { scope: "row" }, r.type + " " + r.key), el("td", {}, r.op), el("td", {}, r.value))))));
+  return m.references.length === 0 ? "" : section("references", word("references"), () => rows(m.references, (r) =>
+    el("tr", {}, el("th", { scope: "row" }, r.type + " " + r.key), el("td", {}, r.op), el("td", {}, r.value))));
 }
 
 function requests(m) {
@@ -99,10 +126,17 @@ function requests(m) {
 }
 
 function events(m) {
-  return m.events.length === 0 ? "" : section("events", word("events"), m.events.map((e) => el("details", { class: "event" },
-    el("summary", {}, el("b", {}, e.target), " ", word("flight", e.flid), ", ", word("event-version", e.version), e.key === e.flid ? "" : ", " + word("event-key", e.key),
-      e.payload === null ? ", " + word("tombstone") : ""),
-    e.payload === null ? "" : el("pre", {}, JSON.stringify(e.payload, null, 2)))));
+  return m.events.length === 0 ? "" : section("events", word("events"), () => some(m.events, event));
+}
+
+function event(e) {
+  const made = el("details", { class: "event" },
+    el("summary", {}, el("b", {}, e.target), " ", word("flight", e.flid), ", ", word("event-version", e.version),
+      e.key === e.flid ? "" : ", " + word("event-key", e.key), e.payload === null ? ", " + word("tombstone") : ""));
+  if (e.payload !== null) {
+    made.addEventListener("toggle", () => made.append(el("pre", {}, JSON.stringify(e.payload, null, 2))), { once: true });
+  }
+  return made;
 }
 
 function way(b) {
@@ -113,19 +147,22 @@ function way(b) {
 
 function branches(trace, file) {
   if (trace.branches.length === 0) return "";
-  return section("branches", word("branches", trace.branches.length),
-    el("table", { class: "branches" }, el("tbody", {}, trace.branches.map((b) => {
-      const name = b.file.replace(/^.*\//, "").replace(/\.lua$/, "") + ":" + b.line;
-      const place = b.file === file ? el("button", { type: "button", class: "link", onclick: () => goTo(b.line) }, name) : name;
-      return el("tr", {},
-        el("td", { class: "place" }, place),
-        el("td", {}, el("code", {}, b.text.startsWith(b.kind) ? b.text : b.kind + " " + b.text), b.operands.map((o) => el("div", { class: "operand" }, o))),
-        el("td", { class: "way" }, way(b)));
-    }))),
-    trace.cut > 0 ? el("p", { class: "hint" }, word("branches-cut", trace.cut)) : "");
+  const row = (b) => {
+    const name = b.file.replace(/^.*\//, "").replace(/\.lua$/, "") + ":" + b.line;
+    const place = b.file === file ? el("button", { type: "button", class: "link", onclick: () => goTo(b.line) }, name) : name;
+    return el("tr", {},
+      el("td", { class: "place" }, place),
+      el("td", {}, el("code", {}, b.text.startsWith(b.kind) ? b.text : b.kind + " " + b.text), b.operands.map((o) => el("div", { class: "operand" }, o))),
+      el("td", { class: "way" }, way(b)));
+  };
+  // The trace has left out some itself.
+  return section("branches", word("branches", trace.branches.length + trace.cut), () => [
+    el("table", { class: "branches" }, el("tbody", {}, trace.branches.slice(0, most).map(row))),
+    trace.branches.length + trace.cut > most ? el("p", { class: "hint" }, word("more", trace.branches.length + trace.cut - Math.min(most, trace.branches.length))) : "",
+  ]);
 }
 
 function reads(trace) {
-  return trace.reads.length === 0 ? "" : section("reads", word("looked-at", trace.reads.length),
-    el("table", {}, el("tbody", {}, trace.reads.map((r) => el("tr", {}, el("th", { scope: "row" }, r.name), el("td", {}, r.value))))));
+  return trace.reads.length === 0 ? "" : section("reads", word("looked-at", trace.reads.length), () => rows(trace.reads, (r) =>
+    el("tr", {}, el("th", { scope: "row" }, r.name), el("td", {}, r.value))));
 }
