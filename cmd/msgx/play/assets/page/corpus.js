@@ -1,6 +1,6 @@
 // The corpus, run on demand with the text of the editor.
 
-import { byId, el, fill, post, word } from "./dom.js";
+import { byId, difference, el, fill, post, word } from "./dom.js";
 import { goTo, showCoverage } from "./editors.js";
 
 let of = null; // the text that was run
@@ -38,7 +38,7 @@ export async function run(file, source, open) {
     answer.failing.map((c) => el("details", {},
       el("summary", {}, "▲ " + c.name),
       el("button", { type: "button", onclick: () => open(c.name) }, word("open-case")),
-      el("pre", { class: "difference" }, c.text))));
+      difference(c.text))));
 }
 
 function coverage(file, c) {

@@ -26,6 +26,12 @@ export function fill(parent, ...children) {
   parent.replaceChildren(...children.flat(Infinity).filter((c) => c !== undefined && c !== null && c !== ""));
 }
 
+// difference shows a difference in print: - is expected, + is what came.
+export function difference(text) {
+  const kinds = { "+": "plus", "-": "minus" };
+  return el("pre", { class: "difference" }, text.split("\n").map((line) => el("span", { class: kinds[line[0]] }, line + "\n")));
+}
+
 // Refused is an answer that says no; text says what to do.
 export class Refused extends Error {
   constructor(status, answer) {

@@ -1,6 +1,6 @@
 // What the rules made of the input.
 
-import { byId, el, fill, word } from "./dom.js";
+import { byId, difference, el, fill, word } from "./dom.js";
 import { goTo } from "./editors.js";
 
 // The sections that are open, kept from run to run.
@@ -55,8 +55,7 @@ function expectation(result) {
   if (result.expected) return el("p", { id: "expectation" }, word("expected"));
   const made = section("expectation", el("span", { class: "warn" }, word("not-expected")), () => [
     el("p", { class: "hint" }, word("difference")),
-    el("pre", { class: "difference" }, result.difference.split("\n").map((line) =>
-      el("span", { class: line[0] === "+" ? "plus" : line[0] === "-" ? "minus" : "" }, line + "\n"))),
+    difference(result.difference),
   ]);
   made.id = "expectation";
   return made;
