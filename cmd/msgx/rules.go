@@ -25,6 +25,7 @@ func rulesCommand(g *globals) *cobra.Command {
 		rulesNewCommand(g),
 		rulesTestCommand(g),
 		rulesMutateCommand(g),
+		rulesPlayCommand(g),
 		rulesLintCommand(g),
 		rulesExplainCommand(g),
 		rulesHistoryCommand(g),
