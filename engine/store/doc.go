@@ -41,6 +41,8 @@
 //	COMMIT of any other write without a reply                fault.ErrUnavailable: repeating it does no harm
 //	a newer epoch                                            fault.ErrFenced: nothing written, stop
 //	row not in the state that was acted on                   fault.ErrMoved: nothing written, look again
-//	value refused, statement or decision too slow, deadlock  the error as it is: it counts against the message
+//	deadlock, lock held by others, session ended as idle     fault.ErrUnavailable: no message brings them about
+//	value refused, statement too slow                        the error as it is: it counts against the message
+//	decision slow, process alive                             nothing: the session is kept awake
 //	the caller gives up before the second round trip         its own context error; after that the commit is seen through
 package store
