@@ -45,21 +45,27 @@ func (s *story) around(ctx context.Context, db *opened, lease time.Duration) (er
 			return err
 		}
 	}
+	s.halted, err = halted(ctx, db, lease)
+	return err
+}
+
+// halted says why nothing is decided at present, "" when something is.
+func halted(ctx context.Context, db *opened, lease time.Duration) (string, error) {
 	paused, err := db.Paused(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	holder, err := db.Lease(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	switch {
 	case holder.Released || holder.BeatAge > lease:
-		s.halted = "no instance is at work"
+		return "no instance is at work", nil
 	case paused[pump.Stage]:
-		s.halted = "the pump is paused"
+		return "the pump is paused", nil
 	}
-	return nil
+	return "", nil
 }
 
 // known reads a message; nil when it is not there (any more).

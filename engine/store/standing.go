@@ -21,10 +21,13 @@ FROM proc_state p
 WHERE p.msg_id = ANY ($1::bigint[])
 ORDER BY p.msg_id`
 
-	// By when it died: a replay and its new death begin a new stay in the list.
+	// What is EXHAUSTED begins its text with the class of its last failure, and is found by either. Since
+	// goes by the first failure; a replay begins anew.
 	sqlDead = `
 SELECT p.msg_id FROM proc_state p
-WHERE p.state = 'DEAD' AND p.msg_id > $1 AND ($2::text IS NULL OR p.error_class = $2) AND ($3::text IS NULL OR p.kind = $3)
+WHERE p.state = 'DEAD' AND p.msg_id > $1
+    AND ($2::text IS NULL OR p.error_class = $2 OR (p.error_class = 'EXHAUSTED' AND starts_with(p.last_error, $2 || ': ')))
+    AND ($3::text IS NULL OR p.kind = $3)
     AND ($4::timestamptz IS NULL OR p.first_failed_at >= $4 OR (p.first_failed_at IS NULL AND p.updated_at >= $4))
 ORDER BY p.msg_id
 LIMIT $5`
@@ -72,7 +75,7 @@ func scanStanding(row pgx.CollectableRow) (m message.Standing, err error) {
 
 // DeadFilter says which dead messages are wanted; what is zero does not matter.
 type DeadFilter struct {
-	Class message.ErrorClass
+	Class message.ErrorClass // its own, or that of the last failure of what is EXHAUSTED
 	Kind  string
 	Since time.Time // when its failures began
 	After int64     // ids above this one

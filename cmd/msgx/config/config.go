@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"msgx/engine/message"
 )
 
 // Config is a complete, checked configuration.
@@ -98,7 +100,8 @@ type IdentityConfig struct {
 
 // ReplayConfig is what is kept for sending a message through again.
 type ReplayConfig struct {
-	KeepRaw bool `koanf:"keep-raw"`
+	KeepRaw bool     `koanf:"keep-raw"`
+	Classes []string `koanf:"classes"`
 }
 
 // SchdConfig is how schedules are applied and how the latest state goes out.
@@ -168,6 +171,10 @@ func (c *Config) check() []error {
 		c.Kafka.RequestTimeout, c.Lease.Duration)
 	want(cutover(p.CutoverWatermark), "msgx.pipeline.cutover-watermark is %q, expected min, zero, max or an id", p.CutoverWatermark)
 	want(c.Kafka.MsgTopic != c.Kafka.SchdTopic, "msgx.kafka.msg-topic and msgx.kafka.schd-topic are both %q, expected two topics", c.Kafka.MsgTopic)
+	for i, class := range c.Replay.Classes {
+		want(message.ErrorClass(class).Replayable(),
+			"msgx.replay.classes[%d] is %q, expected one of CODEC_ERROR, UNSUPPORTED, RULE_ERROR, INFRA, EXHAUSTED: what is MALFORMED or PROTOCOL no change of ours can mend", i, class)
+	}
 	for i, tier := range p.Backoff {
 		want(tier > 0, "msgx.pipeline.backoff[%d] is %s, expected more than 0s", i, tier)
 	}
