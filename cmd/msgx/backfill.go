@@ -49,7 +49,10 @@ Exits with 1 when there is none.`,
 			if limit < 1 || limit > mostAtOnce {
 				return usagef("--limit %d: expected 1 to %d", limit, mostAtOnce)
 			}
-			if all && !abandoned {
+			switch {
+			case owed && overdue, owed && abandoned, overdue && abandoned:
+				return usagef("more than one list asked for, expected one of --owed, --overdue and --abandoned")
+			case all && !abandoned:
 				return usagef("--all goes with --abandoned")
 			}
 			c, err := g.config()
@@ -82,7 +85,6 @@ Exits with 1 when there is none.`,
 	cmd.Flags().BoolVar(&all, "all", false, "with --abandoned, also those that are reconciled")
 	cmd.Flags().IntVar(&limit, "limit", 100, "list at most this many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.MarkFlagsMutuallyExclusive("owed", "overdue", "abandoned")
 	return cmd
 }
 
