@@ -87,7 +87,7 @@ func TestDeadMessagesAreListedPlannedAndSentThrough(t *testing.T) {
 	s.until("message show 2", "SUCCEEDED")
 	stop()
 	s.want(s.run("flight show 1", mended), 0, "123456789", "version 3 ")
-	s.want(s.run("message show 2", mended), 0, "marked     20", "identity AODB|FLOP|STND|2")
+	s.want(s.run("message show 2", mended), 0, "marked     20", "identity AODB|FLOP|STND|2", "replay by wang: stands are longer")
 }
 
 func TestTheHeadIsShownTriedAndSkipped(t *testing.T) {
@@ -121,7 +121,7 @@ func TestTheHeadIsShownTriedAndSkipped(t *testing.T) {
 	s.until("message show 4", "marked     20")
 	s.until("message show 2", "marked     20")
 	stop()
-	s.want(s.run("message show 2"), 0, "SKIPPED", "operator:test")
+	s.want(s.run("message show 2"), 0, "SKIPPED", "operator:test", "skip by ", "test (approved by li, OPS-1)", "head retry by ")
 }
 
 func TestMarksAreListedReopenedAndReconciled(t *testing.T) {

@@ -122,6 +122,13 @@ func (s *story) String() string {
 	}
 	fmt.Fprintf(&b, "marked     %s\n", s.marked())
 	s.appendDelivery(&b)
+	for _, a := range s.Actions {
+		fmt.Fprintf(&b, "by hand    %s %s by %s: %s", s.at(a.At), a.Action, a.Who, a.Reason)
+		if a.Approver != "" {
+			fmt.Fprintf(&b, " (approved by %s, %s)", a.Approver, a.Ticket)
+		}
+		b.WriteByte('\n')
+	}
 	for _, h := range s.Changes {
 		fmt.Fprintf(&b, "\n%s  %s to version %d\n", h.FLID, h.Op, h.Version)
 		for _, f := range h.Changed {

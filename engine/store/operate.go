@@ -237,15 +237,15 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Actions lists what operators did to one message, the oldest first.
-func (s *Store) Actions(ctx context.Context, msgID int64) ([]message.Action, error) {
-	return list(ctx, s, fmt.Sprintf("read what was done to message %d", msgID), sqlActions, func(row pgx.CollectableRow) (a message.Action, err error) {
-		var details *string
-		err = row.Scan(&a.At, &a.Who, &a.Action, &a.Subject, &a.Reason, &a.Approver, &a.Ticket, &details)
-		a.At = a.At.UTC()
-		if details != nil {
-			a.Details = []byte(*details)
-		}
-		return a, err
-	}, fmt.Sprintf("message %d", msgID))
+func scanAction(row pgx.CollectableRow) (a message.Action, err error) {
+	var details *string
+	err = row.Scan(&a.At, &a.Who, &a.Action, &a.Subject, &a.Reason, &a.Approver, &a.Ticket, &details)
+	a.At = a.At.UTC()
+	if details != nil {
+		a.Details = []byte(*details)
+	}
+	return a, err
 }
+
+// subject names a message in operator_log.
+func subject(msgID int64) string { return fmt.Sprintf("message %d", msgID) }

@@ -51,11 +51,11 @@ func ids(messages []message.Standing) []int64 {
 // details reads what operator_log keeps of the last action on a message.
 func details(t *testing.T, s *Store, id int64) (message.Action, map[string]any) {
 	t.Helper()
-	actions, err := s.Actions(t.Context(), id)
-	if err != nil || len(actions) == 0 {
-		t.Fatalf("actions on message %d: %v, %v", id, actions, err)
+	r, err := s.Message(t.Context(), id)
+	if err != nil || len(r.Actions) == 0 {
+		t.Fatalf("actions on message %d: %v, %v", id, r.Actions, err)
 	}
-	last := actions[len(actions)-1]
+	last := r.Actions[len(r.Actions)-1]
 	var out map[string]any
 	if err := json.Unmarshal(last.Details, &out); err != nil {
 		t.Fatal(err)

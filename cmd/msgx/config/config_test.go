@@ -81,6 +81,7 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 		"not yes or no":       {set: []string{"pipeline.autostart=maybe"}, want: []string{`configuration: msgx.pipeline.autostart: found "maybe", expected true or false`}},
 		"not durations":       {set: []string{"pipeline.backoff=1s 2s"}, want: []string{`configuration: msgx.pipeline.backoff[0]: "1s 2s" is not a duration`}},
 		"two that do not fit": {set: []string{"pipeline.claim-batch=x", "pipeline.r=y"}, want: []string{"msgx.pipeline.claim-batch: found", "msgx.pipeline.r: "}},
+		"never replayed":      {set: []string{"replay.classes=INFRA, PROTOCOL"}, want: []string{`msgx.replay.classes[1] is "PROTOCOL", expected one of CODEC_ERROR`}},
 		"two at once":         {set: []string{"pipeline.claim-batch=0", "log.level=loud"}, want: []string{"claim-batch", "log.level"}},
 	} {
 		t.Run(name, func(t *testing.T) {
