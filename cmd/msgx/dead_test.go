@@ -13,13 +13,24 @@ import (
 const scheduled = "<MSG><META><SNDR>AODB</SNDR><SEQN>1</SEQN><TYPE>SCHD</TYPE><STYP>ADFT</STYP></META>" +
 	"<SCHD><RECS>1</RECS><FLTR><FLID>1</FLID><FLNO>CA1</FLNO><SODT>23JAN210935</SODT></FLTR></SCHD></MSG>"
 
+// prepared is a place with its tables and topics. A broker that is busy shows a new topic a moment later.
+func prepared(t *testing.T) *served {
+	t.Helper()
+	s := newServed(t)
+	s.want(s.run("migrate"), 0)
+	s.run("check --create-topics")
+	s.wait("`msgx check`", func() string {
+		r := s.run("check")
+		return fmt.Sprintf("exit %d\n%s", r.code, r.out)
+	}, "exit 0")
+	return s
+}
+
 // operated is a place whose line has been through trouble: 2 (gate), 3 and 4 died because a rule was
 // broken, 5 is malformed, 6 changed the stand after 3 had died.
 func operated(t *testing.T) *served {
 	t.Helper()
-	s := newServed(t)
-	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s := prepared(t)
 	s.put(scheduled,
 		operation(2, "STND", "<FLID>1</FLID><STND>123456789</STND>"), // too long
 		operation(3, "ZZZZ", "<FLID>1</FLID><ZZZZ/>"),                // no such kind
@@ -92,9 +103,7 @@ func TestDeadMessagesAreListedPlannedAndSentThrough(t *testing.T) {
 
 func TestTheHeadIsShownTriedAndSkipped(t *testing.T) {
 	t.Parallel()
-	s := newServed(t)
-	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s := prepared(t)
 	s.want(s.run("head"), exitFailed, "no message waits; the mailbox is read up to 0")
 	s.put(scheduled, operation(2, "STND", "<FLID>1</FLID><STND>123456789</STND>"), operation(3, "STND", "<FLID>1</FLID><STND>3</STND>"), operation(4, "STND", "<FLID>2</FLID><STND>4</STND>"))
 	stop := s.begin("pipeline.backoff=1h,1h,1h,1h")
@@ -126,9 +135,7 @@ func TestTheHeadIsShownTriedAndSkipped(t *testing.T) {
 
 func TestMarksAreListedReopenedAndReconciled(t *testing.T) {
 	t.Parallel()
-	s := newServed(t)
-	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s := prepared(t)
 	s.want(s.run("backfill list"), exitFailed, "no such mark")
 	s.put(scheduled, operation(2, "STND", "<FLID>1</FLID><STND>2</STND>"), operation(3, "STND", "<FLID>1</FLID><STND>3</STND>"))
 	stop := s.begin("pipeline.backoff=1h,1h,1h,1h", "mailbox.processed-status=longer than the status column is and so refused by the server")

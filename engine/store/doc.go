@@ -25,7 +25,10 @@
 //     decision_no has no gaps, and event ids are in commit order. Locks are taken in the order
 //     instance_lease, pipeline_lock, proc_state.
 //   - The head is looked up after pipeline_lock is held, so that it is seen as its last holder left it.
-//   - Operators' commands (SetPaused) hold no epoch; they rely on the state of the rows they change.
+//   - Operators' commands (SetPaused, Replay, RetryNow, Skip, Reopen, Reconcile) hold no epoch; they lock the rows that
+//     they change, ascending, look at them again, and write what was before and is after to operator_log in the same transaction. Skip holds
+//     pipeline_lock too. Rows that somebody has in hand (a decision, a mark under way) are waited for; the back-fill
+//     passes by what an operator has in hand.
 //   - A trigger, not a promise, keeps a flight's version and operation day, finished states and confirmed marks.
 //   - Values are canonical text on this side, typed columns on the other. Times are instants, to the microsecond.
 //     MAFL is not stored: it is derived from the children whenever flights are read.
