@@ -105,12 +105,13 @@ func (p *picked) check(others int, expected string) error {
 // find reads the messages of the selection that are in one of the states, or all of those named by id; left
 // are the ids that have no record. more tells that a range holds more than the limit.
 func (p *picked) find(cmd *cobra.Command, db *opened, states ...message.State) (found []message.Standing, left []message.Left, more bool, err error) {
+	left = []message.Left{}
 	if p.isRange() {
 		found, err = db.Within(cmd.Context(), p.from, p.to, states, p.limit+1)
 		if more = len(found) > p.limit; more {
 			found = found[:p.limit]
 		}
-		return found, nil, more, err
+		return found, left, more, err
 	}
 	found, err = db.Standings(cmd.Context(), p.ids)
 	for _, id := range p.ids {

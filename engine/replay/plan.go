@@ -67,7 +67,7 @@ const laterLimit = 3
 // Plan says what each of the messages would do, in the order of their ids, and leaves out those
 // that may not be sent through. It changes nothing.
 func (r *Replay) Plan(ctx context.Context, wanted []message.Standing) (Plan, error) {
-	var p Plan
+	p := Plan{Forecasts: []Forecast{}, Left: []message.Left{}}
 	trial := rehearse.New(r.Decoder, r.Judge, r.Clock.Now, rehearse.World{})
 	for _, m := range inOrder(wanted) {
 		if reason := r.Leave(m); reason != "" {

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,22 +98,15 @@ func (r *Replay) Send(ctx context.Context, p Plan, o message.Order) (sent []mess
 	return r.Store.Replay(ctx, ids, o, r.Leave)
 }
 
-// body reads a body from the mailbox or else from our own copies. A reason says why there is none.
+// body reads a body from the mailbox or else from our own copies. A reason says why there is none: a mailbox that
+// does not answer is one, and no error.
 func (r *Replay) body(ctx context.Context, msgID int64) (raw message.Raw, reason string, err error) {
-	var unreadable error
-	if r.Mailbox != nil && r.away == nil {
-		raws, _, err := r.Mailbox.Bodies(ctx, []int64{msgID}, 1)
-		if err == nil && len(raws) == 1 {
-			return raws[0], "", nil
-		}
-		if ctx.Err() != nil {
-			return raw, "", ctx.Err()
-		}
-		if errors.Is(err, fault.ErrUnavailable) {
-			r.away = err
-		} else if err != nil {
-			unreadable = err
-		}
+	raws, unreadable := r.ask(ctx, msgID)
+	if len(raws) == 1 {
+		return raws[0], "", nil
+	}
+	if ctx.Err() != nil {
+		return raw, "", ctx.Err()
 	}
 	raw, found, err := r.Store.RawCopy(ctx, msgID)
 	switch {
@@ -122,10 +114,30 @@ func (r *Replay) body(ctx context.Context, msgID int64) (raw message.Raw, reason
 		return raw, "", err
 	case found:
 		return raw, "", nil
-	case unreadable != nil || r.away != nil:
-		return raw, "its body cannot be read, and we keep no copy: " + cmp.Or(unreadable, r.away).Error(), nil
+	case unreadable != "":
+		reason = "its body cannot be read, and we keep no copy: " + unreadable
 	case r.Mailbox == nil:
-		return raw, "we keep no copy of its body, and no mailbox is configured", nil
+		reason = "we keep no copy of its body, and no mailbox is configured"
+	default:
+		reason = "its body is neither in the mailbox nor among our own copies"
 	}
-	return raw, "its body is neither in the mailbox nor among our own copies", nil
+	return raw, reason, nil
+}
+
+// ask reads a body from the mailbox; unreadable is why that cannot be done.
+func (r *Replay) ask(ctx context.Context, msgID int64) (raws []message.Raw, unreadable string) {
+	if r.Mailbox == nil {
+		return nil, ""
+	}
+	if r.away != nil {
+		return nil, r.away.Error()
+	}
+	raws, _, err := r.Mailbox.Bodies(ctx, []int64{msgID}, 1)
+	if err == nil {
+		return raws, ""
+	}
+	if errors.Is(err, fault.ErrUnavailable) {
+		r.away = err
+	}
+	return nil, err.Error()
 }

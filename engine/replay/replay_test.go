@@ -218,8 +218,8 @@ func TestPlan(t *testing.T) {
 
 // A flight whose row is gone comes back with the version after its last.
 func TestPlanKnowsTheVersionsOfTheRemoved(t *testing.T) {
-	body := strings.NewReplacer("FLOP", "SCHD", "STND", "ADFT").Replace(stand(3, "1", ""))
-	body = body[:strings.Index(body, "<SCHD>")] + "<SCHD><RECS>1</RECS><FLTR><FLID>1</FLID><FLNO>CA1</FLNO><SODT>23JAN210935</SODT></FLTR></SCHD></MSG>"
+	body := "<MSG><META><SNDR>AODB</SNDR><SEQN>3</SEQN><TYPE>SCHD</TYPE><STYP>ADFT</STYP></META>" +
+		"<SCHD><RECS>1</RECS><FLTR><FLID>1</FLID><FLNO>CA1</FLNO><SODT>23JAN210935</SODT></FLTR></SCHD></MSG>"
 	p, err := newReplay(t, &shelf{last: map[flight.ID]int64{1: 41}}, &post{bodies: map[int64]string{3: body}}).Plan(t.Context(), deadOnes(3))
 	if err != nil || len(p.Forecasts) != 1 || len(p.Forecasts[0].Changes) != 1 || p.Forecasts[0].Changes[0].Version != 42 {
 		t.Errorf("%v, %v, want version 42", told(p), err)

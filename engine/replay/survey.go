@@ -29,7 +29,7 @@ type Survey struct {
 
 // Survey reads and decodes messages without deciding anything.
 func (r *Replay) Survey(ctx context.Context, messages []message.Standing) (Survey, error) {
-	s := Survey{States: map[message.State]int{}, Kinds: map[string]int{}}
+	s := Survey{Messages: []Content{}, States: map[message.State]int{}, Kinds: map[string]int{}}
 	flights := map[flight.ID]bool{}
 	for _, m := range inOrder(messages) {
 		c, err := r.read(ctx, m)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"msgx/engine/decision"
 	"msgx/engine/fault"
 	"msgx/engine/message"
 	"msgx/tools/stack/stacktest"
@@ -77,6 +78,38 @@ func TestTheBackfillPassesAReplayBy(t *testing.T) {
 	}
 	if again, left, err := other.Replay(t.Context(), []int64{1}, ordered, deadOrFailed); err != nil || len(again) != 0 || len(left) != 1 {
 		t.Errorf("replayed twice: %v %v, %v", ids(again), left, err)
+	}
+}
+
+// A message is not skipped in the middle of its decision: the skip waits, and finds it finished.
+func TestASkipWaitsForTheDecision(t *testing.T) {
+	s, w, other := twoStores(t)
+	enqueue(t, w, 1, 2)
+	type answer struct {
+		done []message.Standing
+		left []message.Left
+		err  error
+	}
+	skipped := make(chan answer, 1)
+	err := w.Decide(t.Context(), decision.Claim{MsgID: 1}, func(decision.Claimed) (decision.Settlement, error) {
+		go func() {
+			done, left, err := other.Skip(context.Background(), []int64{1, 2}, ordered, func(m message.Standing) string {
+				if m.State.Terminal() {
+					return "it is " + m.Label()
+				}
+				return ""
+			})
+			skipped <- answer{done, left, err}
+		}()
+		waitFor(t, s, "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%pipeline_lock%'")
+		return succeed(1), nil
+	})
+	got := <-skipped
+	if err := errors.Join(err, got.err); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{2}, ids(got.done)) + cmp.Diff([]message.Left{{MsgID: 1, Reason: "it is SUCCEEDED"}}, got.left); diff != "" {
+		t.Errorf("skipped and left (-want +got):\n%s", diff)
 	}
 }
 
