@@ -16,8 +16,8 @@ func TestExplainingAGoldenCase(t *testing.T) {
 	r := run("rules", "explain", "--case", "flop-gtdt")
 	for _, want := range []string{
 		"message 1  01-replaces.xml  FLOP-GTDT  SUCCEEDED\n", "decided by flop-gtdt@1 of rule set ", " instructions (",
-		"\nsaid  sets GTDT\n", "record 1  flight 1000345\n", "\nran  rules/flop-gtdt@1.lua\n", fmt.Sprintf("    1x %5d      return merge.flop(view, msg", line(t, "rules/flop-gtdt@1.lua", "merge.flop(")),
-		"\nbranches\n", fmt.Sprintf("rules/lib/merge.lua:%d", line(t, "rules/lib/merge.lua", "if not current then")) + "  no   if not current  current = {flight 1000345}\n",
+		"\nsaid  sets GTDT\n", "record 1  flight 1000345\n", "\nran  rules/flop-gtdt@1.lua\n", fmt.Sprintf("    1x %5d      return merge.flop(view, msg", lineOf(t, "rules/flop-gtdt@1.lua", "merge.flop(")),
+		"\nbranches\n", fmt.Sprintf("rules/lib/merge.lua:%d", lineOf(t, "rules/lib/merge.lua", "if not current then")) + "  no   if not current  current = {flight 1000345}\n",
 		"\nread\n", "flight 1000345 state  \"ACTIVE\"\n", "\nwritten\n  flight 1000345 GTDT\n", "\nchanges\n  flight 1000345  update to version 5\n    GTDT\n",
 	} {
 		if !strings.Contains(r.out, want) {
@@ -40,8 +40,8 @@ func TestExplainingAGoldenCase(t *testing.T) {
 	}
 }
 
-// line is the number of the first line of a shipped file that has a text.
-func line(t *testing.T, file, text string) int {
+// lineOf is the number of the first line of a shipped file that has a text.
+func lineOf(t *testing.T, file, text string) int {
 	t.Helper()
 	data, err := msgx.Files.ReadFile(file)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestExplainingWhatIsIgnored(t *testing.T) {
 	changed := candidate(t, "rules/flop-exss@1.lua", "EXSR = merge.value,", "")
 	r := run("rules", "explain", file, "--state", state, "--set", "rules.dir="+changed, "--with", shipped)
 	for _, want := range []string{
-		"unknown element  /MSG/FLOP/NEWS, 1\n", "not looked at by the script: EXSR\n", "with shipped  rule set ", "  EXSR of flight 1\n    now   unchanged\n    then  \"x\"\n", fmt.Sprintf("the two part at rules/lib/merge.lua:%d", line(t, "rules/lib/merge.lua", "if record[tag] ~= nil then")) + ", only with shipped:\n    yes  if record[tag] ~= nil  record[tag] = \"x\"\n",
+		"unknown element  /MSG/FLOP/NEWS, 1\n", "not looked at by the script: EXSR\n", "with shipped  rule set ", "  EXSR of flight 1\n    now   unchanged\n    then  \"x\"\n", fmt.Sprintf("the two part at rules/lib/merge.lua:%d", lineOf(t, "rules/lib/merge.lua", "if record[tag] ~= nil then")) + ", only with shipped:\n    yes  if record[tag] ~= nil  record[tag] = \"x\"\n",
 	} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("want %q in:\n%s%s", want, r.out, r.err)

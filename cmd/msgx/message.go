@@ -27,8 +27,8 @@ func messageShowCommand(g *globals) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show what is known of a message: enqueued, decided, marked, delivered",
 		Long: `Show what is known of a message of the mailbox by its id: when it was enqueued, what was decided
-by which rule and what that changed, whether its processed mark is written, and which events
-it led to and where they landed. --raw prints our own copy of its body instead.`,
+by which rule and what that changed, whether its processed mark is written, which events it led to
+and where they landed, and what was done to it by hand. --raw prints our own copy of its body instead.`,
 		Example: "  msgx message show 4711\n  msgx message show 4711 --json\n  msgx message show 4711 --raw > 4711.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

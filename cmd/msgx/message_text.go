@@ -45,21 +45,27 @@ func (s *story) around(ctx context.Context, db *opened, lease time.Duration) (er
 			return err
 		}
 	}
+	s.halted, err = halted(ctx, db, lease)
+	return err
+}
+
+// halted says why nothing is decided at present, "" when something is.
+func halted(ctx context.Context, db *opened, lease time.Duration) (string, error) {
 	paused, err := db.Paused(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	holder, err := db.Lease(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	switch {
 	case holder.Released || holder.BeatAge > lease:
-		s.halted = "no instance is at work"
+		return "no instance is at work", nil
 	case paused[pump.Stage]:
-		s.halted = "the pump is paused"
+		return "the pump is paused", nil
 	}
-	return nil
+	return "", nil
 }
 
 // known reads a message; nil when it is not there (any more).
@@ -116,6 +122,13 @@ func (s *story) String() string {
 	}
 	fmt.Fprintf(&b, "marked     %s\n", s.marked())
 	s.appendDelivery(&b)
+	for _, a := range s.Actions {
+		fmt.Fprintf(&b, "by hand    %s %s by %s: %s", s.at(a.At), a.Action, a.Who, a.Reason)
+		if a.Approver != "" {
+			fmt.Fprintf(&b, " (approved by %s, %s)", a.Approver, a.Ticket)
+		}
+		b.WriteByte('\n')
+	}
 	for _, h := range s.Changes {
 		fmt.Fprintf(&b, "\n%s  %s to version %d\n", h.FLID, h.Op, h.Version)
 		for _, f := range h.Changed {

@@ -55,8 +55,8 @@ type Options struct {
 	// poke it waits Gather, so that a busy pump's marks come in batches.
 	Interval, Gather time.Duration
 	Policy           Policy
-	// HoldLimit bounds how long rows are held: below the database's time-out
-	// for idle transactions.
+	// HoldLimit bounds how long rows are held, and the lease epoch with them: well below the
+	// lease, so that neither a takeover nor an operator's replay waits for a mailbox that hangs.
 	HoldLimit time.Duration
 	// AlarmAttempts is how many failures of one row raise an alarm; it changes nothing else.
 	AlarmAttempts int

@@ -18,6 +18,7 @@ import (
 
 	"msgx"
 	"msgx/engine/backfill"
+	"msgx/engine/catalogue"
 	"msgx/engine/clock"
 	"msgx/engine/codec"
 	"msgx/engine/decision"
@@ -44,6 +45,9 @@ type chain struct {
 	judge   *verdict.Judge
 	retry   message.Retry
 	kinds   []string
+	cat     *catalogue.Catalogue
+	zone    *time.Location
+	url     string
 	log     *slog.Logger
 	context context.Context
 }
@@ -64,6 +68,7 @@ func newChain(t *testing.T, rules fs.FS) *chain {
 	must(err)
 	cat, err := schemas.Load()
 	must(err)
+	c.zone, c.cat = zone, cat
 	for _, k := range cat.Kinds {
 		c.kinds = append(c.kinds, k.Name)
 	}
@@ -81,22 +86,34 @@ func newChain(t *testing.T, rules fs.FS) *chain {
 	must(err)
 	t.Cleanup(func() { _ = c.mysql.Close() })
 
-	url := stacktest.Postgres(t)
-	_, _, err = store.Migrate(ctx, url)
+	c.url = stacktest.Postgres(t)
+	_, _, err = store.Migrate(ctx, c.url)
 	must(err)
-	c.store, err = store.Open(ctx, store.Config{URL: url}, cat, zone)
-	must(err)
-	t.Cleanup(c.store.Close)
-	epoch, ok, err := c.store.ClaimLease(ctx, "test", time.Minute)
-	must(err)
-	if !ok {
-		t.Fatal("lease of a fresh database is taken")
+	c.connect(store.Config{URL: c.url})
+	t.Cleanup(c.disconnect)
+	return c
+}
+
+// connect opens our own database and leads on it.
+func (c *chain) connect(config store.Config) {
+	c.t.Helper()
+	var err error
+	if c.store, err = store.Open(c.context, config, c.cat, c.zone); err != nil {
+		c.t.Fatal(err)
+	}
+	epoch, ok, err := c.store.ClaimLease(c.context, "test", 0)
+	if err != nil || !ok {
+		c.t.Fatalf("claim the lease: %v, %v", ok, err)
 	}
 	c.writer = c.store.Writer(epoch)
-	c.pg, err = pgx.Connect(ctx, url)
-	must(err)
-	t.Cleanup(func() { _ = c.pg.Close(context.Background()) })
-	return c
+	if c.pg, err = pgx.Connect(c.context, c.url); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *chain) disconnect() {
+	c.store.Close()
+	_ = c.pg.Close(context.Background())
 }
 
 type testWriter struct{ t *testing.T }
@@ -205,6 +222,14 @@ func stand(seq, flid int, value string) string {
 // withBrokenRule is the shipped rule set, but one script fails.
 func withBrokenRule(t *testing.T, name string) fs.FS {
 	t.Helper()
+	return withRule(t, name, `return { kind = "FLOP-TRML", writes = { "TRML" }, decide = function(view, msg)
+  error("no terminal today")
+end }`)
+}
+
+// withRule is the shipped rule set with another text of one script.
+func withRule(t *testing.T, name, text string) fs.FS {
+	t.Helper()
 	out := fstest.MapFS{}
 	err := fs.WalkDir(msgx.Files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -221,9 +246,7 @@ func withBrokenRule(t *testing.T, name string) fs.FS {
 	if f == nil {
 		t.Fatalf("no rule %s", name)
 	}
-	f.Data = []byte(`return { kind = "FLOP-TRML", writes = { "TRML" }, decide = function(view, msg)
-  error("no terminal today")
-end }`)
+	f.Data = []byte(text)
 	return out
 }
 

@@ -39,6 +39,9 @@
 //	judge says failed                             FAILED(UNSUPPORTED or RULE_ERROR)
 //	judge panics                                  FAILED(RULE_ERROR), stack in the log
 //	transaction fails on this message             rolled back, then FAILED(INFRA) with the identity
+//	judging takes long (a slow machine)           nothing: the session is kept awake meanwhile
+//	a script has no end                           FAILED(RULE_ERROR): its budget of instructions ends it
+//	deadlock, a lock of others, a frozen process  nothing: as if PostgreSQL were away
 //	any of the failures, the last allowed one     DEAD(EXHAUSTED), class and text kept in the reason
 //	head has used up its attempts when found      DEAD(EXHAUSTED)
 //	head is FAILED and not due                    waits; nothing overtakes
@@ -50,6 +53,39 @@
 //	paused                                        nothing, from the next message on
 //	shutdown before the judge has answered        rolled back, nothing counted
 //	shutdown after it                             commits, within Options.Grace
+//
+// Attempts count only what the message brought about. How long a decision takes is not among it: what a script may do
+// is bounded in instructions, and a clock would kill good messages on a slow machine. A statement that is too slow is: it
+// grows with the message, and would hold the line for ever. The last failure's class and text stay in the reason
+// of what is EXHAUSTED, also when its attempts are found used up (TestExhaustedHeadFoundAtStart).
+//
+// TestFailureTable, TestWholeChain, TestASlowMachineUsesUpNoAttempt, TestAnEndlessScriptIsTheMessagesFailure,
+// TestServerAwayIsLoggedOnceAndCountsNothing and TestFencedEndsRun walk through this table.
+//
+// # Interrupted anywhere
+//
+// What follows a crash is found out from what is stored, never from what a process remembered. Where it was
+// interrupted, what is found, what is done, and the test that does it:
+//
+//	in the mailbox, not enqueued        an id above the watermark without record, marked   TestInTheMailboxAndNotEnqueued
+//	                                    or not: enqueued
+//	watermark before a hole             hole_since is stored: its age goes on; released    TestAHoleKeepsItsTimeOverARestart
+//	                                    is the hole alone
+//	in a transaction                    no terminal state: rolled back, decided again,     TestKilledInTheMiddleOfABacklog
+//	                                    no attempt counted                                 TestShutdownWhileTheJudgeWorksRollsBack
+//	commit without a reply              looked up under the lock, never repeated           TestCommitInDoubtIsResolvedByReading
+//	storing the intent to mark          it is in the transaction of the decision: there    TestDecideStoresEverythingTogether
+//	                                    is no such moment
+//	committed, mark not written         the intent is on the row: only the mark follows    TestCommittedAndNotMarked
+//	mark written, not confirmed         found there, confirmed, left as it is              TestMarkedAndNotConfirmed
+//	enqueued beyond the watermark       waits; the reading finds it there                  TestEnqueuedBeyondTheWatermark
+//	row gone before its mark            given up at once (MISSING_ROW), not confirmed      TestTheRowIsGoneBeforeItsMark
+//	no time of arrival                  overdue by enqueued_at, then tried every round     TestOverdueWithoutATimeOfArrival
+//	mark fails for R                    given up (TRANSIENT_DEADLINE), can be reopened     TestAnOutageOfRGivesUpAfterALastAttempt
+//	delivered, SENT not stored          still PENDING: may be sent again, readers tell     TestDatabaseAwayAfterSendingConfirmsWithoutSendingAgain
+//	                                    by event id and version                            TestOrderHoldsWhateverTheBrokerDoes
+//	PostgreSQL restored from a backup   goes on from its watermark and comes to the same;  TestRestoredFromABackup
+//	                                    marks are found there, events may be sent again
 //
 // # One transaction for several messages
 //

@@ -34,6 +34,10 @@ type Judge interface {
 type World struct {
 	Flights map[flight.ID]*flight.State
 	Refs    map[string]map[string]json.RawMessage // type to key to record
+	// LastVersions is the highest version that is known of flights that have no state any more.
+	LastVersions map[flight.ID]int64
+	// Bound is which message holds an identity.
+	Bound map[string]message.Binding
 }
 
 // Rehearsal is messages being run. It is for one goroutine.
@@ -59,17 +63,34 @@ type Result struct {
 // replaced, never changed.
 func New(decoder Decoder, judge Judge, now func() time.Time, before World) *Rehearsal {
 	r := &Rehearsal{decoder: decoder, judge: judge, now: now,
-		world:    World{Flights: map[flight.ID]*flight.State{}, Refs: map[string]map[string]json.RawMessage{}},
+		world: World{Flights: map[flight.ID]*flight.State{}, Refs: map[string]map[string]json.RawMessage{},
+			LastVersions: map[flight.ID]int64{}},
 		children: map[flight.ID]map[flight.ID]bool{},
 		bound:    map[string]message.Binding{},
 	}
-	for _, s := range before.Flights {
-		r.put(s)
-	}
-	for typ, records := range before.Refs {
-		r.world.Refs[typ] = maps.Clone(records)
-	}
+	r.Meet(before)
 	return r
+}
+
+// Meet adds to the world what the rehearsal does not know yet; what it knows, and may have
+// changed, stays as it is.
+func (r *Rehearsal) Meet(w World) {
+	for id, s := range w.Flights {
+		if r.world.Flights[id] == nil {
+			r.put(s)
+		}
+	}
+	for typ, records := range w.Refs {
+		if r.world.Refs[typ] == nil {
+			r.world.Refs[typ] = maps.Clone(records)
+		}
+	}
+	maps.Copy(r.world.LastVersions, w.LastVersions)
+	for identity, holder := range w.Bound {
+		if _, known := r.bound[identity]; !known {
+			r.bound[identity] = holder
+		}
+	}
 }
 
 // Run judges one message and takes on its effects. A message without an id
@@ -104,7 +125,7 @@ func (r *Rehearsal) ask(judge Judge, raw message.Raw, msg *message.Message, brok
 	}
 	claim := judge.Claim(msg)
 	claimed := decision.Claimed{Head: message.Head{MsgID: raw.MsgID, State: message.Pending, EnqueuedAt: at}, View: r.view(claim)}
-	if holder, taken := r.bound[claim.Identity]; taken && claim.Identity != "" {
+	if holder, taken := r.bound[claim.Identity]; taken && claim.Identity != "" && holder.MsgID != raw.MsgID {
 		claimed.Holder = &holder
 	}
 	return judge.Judge(msg, claimed, at)
@@ -129,6 +150,11 @@ func (r *Rehearsal) view(c decision.Claim) decision.View {
 	for id := range wanted {
 		if s := r.world.Flights[id]; s != nil {
 			v.Flights[id] = s
+		} else if last, ok := r.world.LastVersions[id]; ok {
+			if v.LastVersions == nil {
+				v.LastVersions = map[flight.ID]int64{}
+			}
+			v.LastVersions[id] = last
 		}
 		for child := range r.children[id] {
 			v.Flights[child] = r.world.Flights[child]

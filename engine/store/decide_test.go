@@ -83,7 +83,7 @@ func checkRecord(t *testing.T, s *Store, want decision.Settlement) {
 		Mark:    RecordMark{Owed: true, NextAt: noon},
 	}
 	changes, events := r.Changes, r.Events
-	r.Changes, r.Events = nil, nil
+	r.Changes, r.Events, r.Actions = nil, nil, nil
 	if diff := cmp.Diff(wanted, r); diff != "" {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}

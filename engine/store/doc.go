@@ -26,7 +26,10 @@
 //     decision_no has no gaps, and event ids are in commit order. Locks are taken in the order
 //     instance_lease, pipeline_lock, proc_state.
 //   - The head is looked up after pipeline_lock is held, so that it is seen as its last holder left it.
-//   - Operators' commands (SetPaused, AskRuleset) hold no epoch; they rely on the state of the rows they change.
+//   - Operators' commands (SetPaused, AskRuleset, Replay, RetryNow, Skip, Reopen, Reconcile) hold no epoch; they lock the rows that
+//     they change, ascending, look at them again, and write what was before and is after to operator_log in the same transaction. Skip holds
+//     pipeline_lock too. Rows that somebody has in hand (a decision, a mark under way) are waited for; the back-fill
+//     passes by what an operator has in hand.
 //   - A trigger, not a promise, keeps a flight's version and operation day, finished states and confirmed marks.
 //   - Values are canonical text on this side, typed columns on the other. Times are instants, to the microsecond.
 //     MAFL is not stored: it is derived from the children whenever flights are read.
@@ -46,6 +49,8 @@
 //	COMMIT of any other write without a reply                fault.ErrUnavailable: repeating it does no harm
 //	a newer epoch                                            fault.ErrFenced: nothing written, stop
 //	row not in the state that was acted on                   fault.ErrMoved: nothing written, look again
-//	value refused, statement or decision too slow, deadlock  the error as it is: it counts against the message
+//	deadlock, lock held by others, session ended as idle     fault.ErrUnavailable: no message brings them about
+//	value refused, statement too slow                        the error as it is: it counts against the message
+//	decision slow, process alive                             nothing: the session is kept awake
 //	the caller gives up before the second round trip         its own context error; after that the commit is seen through
 package store

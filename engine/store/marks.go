@@ -76,7 +76,11 @@ func (w *Writer) HoldMarks(ctx context.Context, ids []int64, mark func(ctx conte
 		if len(held) == 0 {
 			return nil
 		}
-		outcomes, err := mark(ctx, held)
+		var outcomes []message.MarkOutcome
+		err := tx.awake(ctx, func() (err error) {
+			outcomes, err = mark(ctx, held)
+			return err
+		})
 		if err != nil {
 			return err
 		}

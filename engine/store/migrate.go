@@ -45,13 +45,21 @@ func Migrate(ctx context.Context, url string) (from, to int64, err error) {
 	return from, to, nil
 }
 
-// SchemaVersion is the schema that this binary needs.
+// SchemaVersion is the schema that this binary needs: the highest number of a migration.
 func SchemaVersion() int64 {
 	files, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
 		panic(err) // the pattern is a constant
 	}
-	return int64(len(files))
+	var last int64
+	for _, name := range files {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			panic(err) // the files are in the binary
+		}
+		last = max(last, version)
+	}
+	return last
 }
 
 // Check asks whether the database can be reached and has the schema of this binary:

@@ -129,7 +129,11 @@ func (w *Writer) Decide(ctx context.Context, c decision.Claim, judge func(decisi
 		if err != nil {
 			return err
 		}
-		s, err := judge(claimed)
+		var s decision.Settlement
+		err = tx.awake(ctx, func() (err error) {
+			s, err = judge(claimed)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -151,7 +155,7 @@ func (w *Writer) Decide(ctx context.Context, c decision.Claim, judge func(decisi
 // which is older than the identity memory and has to give it up.
 func (w *Writer) claim(ctx context.Context, tx *Tx, c decision.Claim) (claimed decision.Claimed, expired bool, err error) {
 	var b pgx.Batch
-	var fenced, moved = true, true
+	var fenced, waiting, moved = true, true, true // waiting: the row is not locked yet
 	var holder holderRow
 	b.Queue(sqlClaimPipeline, w.epoch).Query(func(rows pgx.Rows) error {
 		no, err := pgx.CollectOneRow(rows, pgx.RowTo[int64])
@@ -167,8 +171,10 @@ func (w *Writer) claim(ctx context.Context, tx *Tx, c decision.Claim) (claimed d
 	b.Queue(sqlClaimHead, c.MsgID, optional(safeKey(c.Identity))).QueryRow(func(row pgx.Row) error {
 		head, isHead, err := scanClaim(row, &holder)
 		if errors.Is(err, pgx.ErrNoRows) {
+			waiting = false
 			return nil
 		}
+		waiting = err != nil
 		head.MsgID = c.MsgID
 		moved, claimed.Head = !isHead, head
 		return err
@@ -179,9 +185,9 @@ func (w *Writer) claim(ctx context.Context, tx *Tx, c decision.Claim) (claimed d
 	}
 	err = tx.Send(ctx, &b)
 	switch {
-	case err != nil && fenced && heldTooLong(err):
+	case err != nil && (fenced || waiting) && heldTooLong(err):
 		// Whoever holds the locks for so long, it is not this message.
-		return claimed, false, fmt.Errorf("%w: the pipeline is locked by another session: %w", fault.ErrUnavailable, err)
+		return claimed, false, fmt.Errorf("%w: the pipeline or the message is locked by another session: %w", fault.ErrUnavailable, err)
 	case err != nil:
 		return claimed, false, err
 	case fenced:

@@ -51,6 +51,7 @@ type Record struct {
 	Mark       RecordMark       `json:"mark"`
 	Changes    []FlightChange   `json:"changes,omitempty"`
 	Events     []DeliveryRecord `json:"events,omitempty"`
+	Actions    []message.Action `json:"actions,omitempty"` // what was done to it by hand, the oldest first
 }
 
 // RecordDecision is by which rules a message was decided, and what they left out.
@@ -119,6 +120,10 @@ func (s *Store) Message(ctx context.Context, msgID int64) (r Record, err error) 
 		})
 		b.Queue(sqlMessageEvents, msgID).Query(func(rows pgx.Rows) (err error) {
 			r.Events, err = pgx.CollectRows(rows, scanDelivery)
+			return err
+		})
+		b.Queue(sqlActions, subject(msgID)).Query(func(rows pgx.Rows) (err error) {
+			r.Actions, err = pgx.CollectRows(rows, scanAction)
 			return err
 		})
 		return s.pool.SendBatch(ctx, &b).Close()

@@ -33,6 +33,7 @@ WITH fence AS (
         ruleset = COALESCE($12, p.ruleset), script = COALESCE($13, p.script),
         decision_no = $14, notes = $15::json,
         processing_started_at = COALESCE($16, p.processing_started_at), updated_at = $17,
+        first_failed_at = CASE WHEN $3 IN ('FAILED', 'DEAD') THEN COALESCE(p.first_failed_at, $17) ELSE p.first_failed_at END,
         owes_mark = $18,
         backfill_next_at = CASE
             WHEN $19::boolean AND $18 AND p.backfill_at IS NULL AND p.backfill_abandoned_at IS NULL THEN $17

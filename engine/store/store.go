@@ -17,7 +17,8 @@ type Config struct {
 	URL      string
 	MaxConns int32 // default 8
 	// StatementTimeout and IdleInTxTimeout have to stay below the lease time, so that a frozen
-	// holder cannot keep the epoch locked past it. Default 4s each.
+	// holder cannot keep the epoch locked past it. Default 4s each. A session whose process
+	// is alive is kept awake however long a decision takes.
 	StatementTimeout time.Duration
 	IdleInTxTimeout  time.Duration
 	// Tracer sees every statement, for measuring; nil in production.
@@ -46,6 +47,8 @@ type Store struct {
 	// patience bounds one round trip from this side, for a server that has stopped answering:
 	// a server that lives ends a statement by itself before that.
 	patience time.Duration
+	// wake is how often a session that waits for a decision says that it is alive.
+	wake time.Duration
 }
 
 // Open prepares for the database without connecting: a server that is away shows
@@ -72,7 +75,7 @@ func Open(ctx context.Context, config Config, cat *catalogue.Catalogue, zone *ti
 	}
 	return &Store{
 		pool: pool, flights: newFlightTables(cat, zone), answered: answered,
-		patience: 2*config.StatementTimeout + time.Second,
+		patience: 2*config.StatementTimeout + time.Second, wake: config.IdleInTxTimeout / 4,
 	}, nil
 }
 

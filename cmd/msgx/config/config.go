@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"msgx/engine/message"
 )
 
 // Config is a complete, checked configuration.
@@ -99,7 +101,8 @@ type IdentityConfig struct {
 
 // ReplayConfig is what is kept for sending a message through again.
 type ReplayConfig struct {
-	KeepRaw bool `koanf:"keep-raw"`
+	KeepRaw bool     `koanf:"keep-raw"`
+	Classes []string `koanf:"classes"`
 }
 
 // SchdConfig is how schedules are applied and how the latest state goes out.
@@ -182,6 +185,10 @@ func (c *Config) check() []error {
 	want(c.Kafka.MsgTopic != c.Kafka.SchdTopic, "msgx.kafka.msg-topic and msgx.kafka.schd-topic are both %q, expected two topics", c.Kafka.MsgTopic)
 	want(c.Rules.WatchInterval > 0, "msgx.rules.watch-interval is %s, expected more than 0s", c.Rules.WatchInterval)
 	want(c.Rules.ShadowTime > 0, "msgx.rules.shadow-time is %s, expected more than 0s", c.Rules.ShadowTime)
+	for i, class := range c.Replay.Classes {
+		want(message.ErrorClass(class).Replayable(),
+			"msgx.replay.classes[%d] is %q, expected one of CODEC_ERROR, UNSUPPORTED, RULE_ERROR, INFRA, EXHAUSTED: what is MALFORMED or PROTOCOL no change of ours can mend", i, class)
+	}
 	for i, tier := range p.Backoff {
 		want(tier > 0, "msgx.pipeline.backoff[%d] is %s, expected more than 0s", i, tier)
 	}

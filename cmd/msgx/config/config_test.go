@@ -82,6 +82,7 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 		"not durations":       {set: []string{"pipeline.backoff=1s 2s"}, want: []string{`configuration: msgx.pipeline.backoff[0]: "1s 2s" is not a duration`}},
 		"two that do not fit": {set: []string{"pipeline.claim-batch=x", "pipeline.r=y"}, want: []string{"msgx.pipeline.claim-batch: found", "msgx.pipeline.r: "}},
 		"no time to look":     {set: []string{"rules.watch-interval=0s", "rules.shadow-time=0s"}, want: []string{"msgx.rules.watch-interval is 0s", "msgx.rules.shadow-time is 0s"}},
+		"never replayed":      {set: []string{"replay.classes=INFRA, PROTOCOL"}, want: []string{`msgx.replay.classes[1] is "PROTOCOL", expected one of CODEC_ERROR`}},
 		"two at once":         {set: []string{"pipeline.claim-batch=0", "log.level=loud"}, want: []string{"claim-batch", "log.level"}},
 	} {
 		t.Run(name, func(t *testing.T) {

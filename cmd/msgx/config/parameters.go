@@ -79,6 +79,7 @@ func Parameters() []Parameter {
 		boolean("identity.include-day-boundary", false, "append the airport date of DTTM to the business identity"),
 		duration("identity.memory", "30d", "how long a business identity is remembered"),
 		boolean("replay.keep-raw", true, "keep our own copy of every body"),
+		list("replay.classes", []string{"CODEC_ERROR", "UNSUPPORTED", "RULE_ERROR", "INFRA", "EXHAUSTED"}, "error classes whose messages an operator may send through again"),
 		oneOf("schd.absent-optional", "keep", "what a schedule does to an optional field that it does not carry", "keep", "clear"),
 		duration("schd.flush-period", "3s", "period of the latest-state topic"),
 		count("schd.flush-limit", 500, 1, "flights sent to it at once"),
