@@ -28,6 +28,9 @@ func count(key string, def, least int64, doc string) Parameter {
 func duration(key, def, doc string) Parameter {
 	return Parameter{Key: key, Default: def, Unit: "duration", HasMin: true, Doc: doc}
 }
+func ratio(key string, def float64, doc string) Parameter {
+	return Parameter{Key: key, Default: def, Unit: "ratio", Doc: doc}
+}
 func list(key string, def []string, doc string) Parameter {
 	return Parameter{Key: key, Default: def, Unit: "list", Doc: doc}
 }
@@ -89,6 +92,8 @@ func Parameters() []Parameter {
 		text("rules.dir", "", "directory with handlers.lua and rules/; empty uses the rule set in the binary"),
 		count("rules.instructions", 200000, 10000, "Lua instructions that a decision may use, and 10,000 more for each record"),
 		duration("lease.duration", "10s", "how long an instance that fell silent stays the active one"),
+		boolean("consistency-check.on-startup", true, "hold a sample of flights against their history and events when leading begins"),
+		ratio("consistency-check.daily-sample-ratio", 0.01, "share of the flights in each day's sample, at most 1000; 0 for none"),
 		text("http.listen", "127.0.0.1:8480", "address of metrics and health"),
 		oneOf("log.level", "info", "least severe line that is written", "debug", "info", "warn", "error"),
 		oneOf("log.format", "text", "form of a log line", "text", "json"),

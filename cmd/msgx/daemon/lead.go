@@ -110,8 +110,13 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry) (ma
 	if err != nil {
 		return nil, err
 	}
+	sentinel, err := d.newSentinel(registry)
+	if err != nil {
+		return nil, err
+	}
 	return map[string]func(context.Context) error{
-		"inbox": read.Run, "pump": decide.Run, "backfill": marks.Run,
+		"sentinel": sentinel.Run,
+		"inbox":    read.Run, "pump": decide.Run, "backfill": marks.Run,
 		string(event.Msg): msg.Run, string(event.Schd): schd.Run,
 	}, nil
 }
