@@ -31,12 +31,16 @@ type expectation struct {
 func (a *Audit) expect(d *dossier) {
 	e := expectation{unsent: d.schd != nil && d.schd.State != event.Sent}
 	switch {
+	case d.State == nil && d.RemovedVersion == 0:
+		e.lost = true
+	case d.schd != nil: // which is held to the state itself
+		e.version, e.deleted = d.schd.Version, d.schd.Type == event.Tombstone
+		parts, _ := payloadParts(a.n.Catalogue, d.schd.Payload) // a payload that is no state is told with the flight
+		e.sum = sumOf(parts)
 	case d.State != nil:
 		e.version, e.deleted, e.sum = d.State.Version, d.State.Status == flight.Deleted, sumOf(d.parts)
-	case d.RemovedVersion > 0:
-		e.version, e.deleted = d.RemovedVersion, true
 	default:
-		e.lost = true
+		e.version, e.deleted = d.RemovedVersion, true
 	}
 	if d.schd != nil && d.schd.State == event.Dead {
 		a.report.count("latest states given up by the outbox", 1)
