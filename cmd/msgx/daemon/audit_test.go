@@ -48,6 +48,7 @@ func auditDay(t *testing.T) *place {
 		numbered(900006, "FDEL", "FDEL", "<FLOP><FLID>7101</FLID><FDEL/></FLOP>"),
 		numbered(900007, "FLOP", "STND", "<FLOP><FLID>7001</FLID><STND>14</STND></FLOP>"),
 		numbered(900007, "FLOP", "STND", "<FLOP><FLID>7001</FLID><STND>14</STND></FLOP>"), // a duplicate
+		numbered(900008, "ABDG", "DNLD", "<RECS>1</RECS><ABDG><ABCD>K1</ABCD><NAME>名称</NAME></ABDG>"),
 	}
 	for _, m := range messages {
 		bodies = append(bodies, string(m.Body))
@@ -281,6 +282,7 @@ func TestTheAuditTellsWhatIsWrong(t *testing.T) {
 	if lines, told := brokenLines(from); len(lines) > 0 || from.Line(audit.Rebuild).Verdict != audit.Held {
 		t.Errorf("rebuilt from message 100: broken in %v, %s %v:\n%s", lines, from.Line(audit.Rebuild).Verdict, from.Line(audit.Rebuild).Limits, told)
 	}
+	notComparable(t, p)
 	for n, c := range corruptions {
 		t.Run(c.name, func(t *testing.T) {
 			report := audited(t, p, audit.Options{Rebuild: slices.Contains(c.want, audit.Rebuild)}, c.corrupted(t, p, n)...)
@@ -290,4 +292,40 @@ func TestTheAuditTellsWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// notComparable makes inputs disappear: then nothing is called broken, and the line says why.
+func notComparable(t *testing.T, p *place) {
+	const other = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
+	for n, c := range []struct {
+		name string
+		corruption
+		line audit.Invariant
+		why  string
+	}{
+		{"a rule set that is not at hand", corruption{sql: `UPDATE proc_state SET ruleset = '` + other + `' WHERE msg_id = 3`}, audit.Rebuild,
+			"rule set " + other + " is not at hand (decision 3, message 3)"},
+		{"no rule set at hand at all", corruption{sql: `UPDATE flight_change SET ruleset = '` + other + `'`}, audit.Footprint, "rule set ffffffffffff is not at hand"},
+		{"a body that is gone", corruption{sql: `DELETE FROM raw_message WHERE msg_id = 3`, mail: `DELETE FROM MAIL WHERE CMINMSGS_ID = 3`}, audit.Rebuild,
+			"the body of message 3 is gone (decision 3)"},
+		{"a body that is another one", corruption{sql: `DELETE FROM raw_message WHERE msg_id = 3`, mail: `UPDATE MAIL SET CMINMSGS_CLOB_MSG = 'x' WHERE CMINMSGS_ID = 3`}, audit.Rebuild,
+			"the body of message 3 is not the one that was decided (decision 3)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			report := audited(t, p, audit.Options{Rebuild: true}, c.corrupted(t, p, 100+n)...)
+			if lines, told := brokenLines(report); len(lines) > 0 {
+				t.Errorf("broken in %v:\n%s", lines, told)
+			}
+			if l := report.Line(c.line); l.Verdict != audit.NotComparable || !slices.Contains(l.Limits, c.why) {
+				t.Errorf("%s: %s %q, want not comparable and %q", l.Name, l.Verdict, l.Limits, c.why)
+			}
+		})
+	}
+	t.Run("a body only in the mailbox", func(t *testing.T) {
+		c := corruption{sql: `DELETE FROM raw_message`}
+		report := audited(t, p, audit.Options{Rebuild: true}, c.corrupted(t, p, 200)...)
+		if l := report.Line(audit.Rebuild); l.Verdict != audit.Held {
+			t.Errorf("%s: %s %q, want held: the mailbox has the bodies", l.Name, l.Verdict, l.Limits)
+		}
+	})
 }
