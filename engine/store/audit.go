@@ -16,8 +16,10 @@ import (
 const (
 	sqlAuditBegin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
 
-	// Between two statements the mailbox is read, which may take its whole time.
-	sqlAuditPatience = `SET LOCAL idle_in_transaction_session_timeout = '120s'`
+	// Nothing waits for a snapshot, so it need not end within the lease: a page of bodies takes its time,
+	// and between two statements the mailbox is read.
+	sqlAuditStatement = `SET LOCAL statement_timeout = '60s'`
+	sqlAuditIdle      = `SET LOCAL idle_in_transaction_session_timeout = '120s'`
 
 	sqlAuditLimits = `
 SELECT COALESCE(c.watermark, 0), COALESCE(c.seeded_how, ''),
@@ -96,6 +98,9 @@ WHERE (r.rtype, r.rkey) > ($1, $2) ORDER BY r.rtype, r.rkey LIMIT $3`
 	sqlAuditCopies = `SELECT msg_id, body, characters FROM raw_message WHERE msg_id = ANY ($1::bigint[]) ORDER BY msg_id`
 )
 
+// auditPatience bounds one round trip of a snapshot: more than a statement may take.
+const auditPatience = 65 * time.Second
+
 // Snapshot is our own database as it stood at one moment, for reading at length. It
 // holds no lock that a writer waits for. It is for one goroutine.
 type Snapshot struct {
@@ -118,13 +123,16 @@ func (s *Store) Snapshot(ctx context.Context, fn func(*Snapshot) error) error {
 	err = s.read(ctx, "take a snapshot", func(ctx context.Context) error {
 		var b pgx.Batch
 		b.Queue(sqlAuditBegin)
-		b.Queue(sqlAuditPatience)
+		b.Queue(sqlAuditStatement)
+		b.Queue(sqlAuditIdle)
 		return conn.SendBatch(ctx, &b).Close()
 	})
 	if err != nil {
 		return err
 	}
-	return fn(&Snapshot{store: s, conn: conn})
+	patient := *s
+	patient.patience = auditPatience
+	return fn(&Snapshot{store: &patient, conn: conn})
 }
 
 // rowsOf reads all rows of a statement within a snapshot.

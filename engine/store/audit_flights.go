@@ -15,16 +15,23 @@ import (
 )
 
 const (
-	// Every flight that anything is known of, in order, if a message of the range touched it.
+	// Every flight that anything is known of, in order.
 	sqlAuditFlightIDs = `
 SELECT k.flid FROM (
-    (SELECT f.flid FROM flight_schd f WHERE f.flid > $1
-        AND ($2 = 0 OR f.last_msg_id BETWEEN $2 AND $3 OR EXISTS (SELECT FROM flight_change c WHERE c.flid = f.flid AND c.msg_id BETWEEN $2 AND $3))
-     ORDER BY f.flid LIMIT $4)
+    (SELECT f.flid FROM flight_schd f WHERE f.flid > $1 ORDER BY f.flid LIMIT $2)
     UNION
-    (SELECT DISTINCT c.flid FROM flight_change c WHERE c.flid > $1 AND ($2 = 0 OR c.msg_id BETWEEN $2 AND $3) ORDER BY c.flid LIMIT $4)
+    (SELECT DISTINCT c.flid FROM flight_change c WHERE c.flid > $1 ORDER BY c.flid LIMIT $2)
     UNION
-    (SELECT DISTINCT e.flid FROM msg_event e WHERE e.flid > $1 AND ($2 = 0 OR e.msg_id BETWEEN $2 AND $3) ORDER BY e.flid LIMIT $4)
+    (SELECT DISTINCT e.flid FROM msg_event e WHERE e.flid > $1 ORDER BY e.flid LIMIT $2)
+) k
+ORDER BY k.flid LIMIT $2`
+
+	// Those that a message of a range touched.
+	sqlAuditTouchedIDs = `
+SELECT k.flid FROM (
+    SELECT c.flid FROM flight_change c WHERE c.msg_id BETWEEN $2 AND $3 AND c.flid > $1
+    UNION
+    SELECT e.flid FROM msg_event e WHERE e.msg_id BETWEEN $2 AND $3 AND e.flid > $1
 ) k
 ORDER BY k.flid LIMIT $4`
 
@@ -69,7 +76,11 @@ ORDER BY e.event_id LIMIT $2`
 // FlightIDs are flights above after, ascending, that anything is known of. first and last
 // bound the messages that must have touched them; first 0 asks for all flights.
 func (s *Snapshot) FlightIDs(ctx context.Context, after flight.ID, first, last int64, limit int) ([]flight.ID, error) {
-	return rowsOf(ctx, s, fmt.Sprintf("read flights after %d", after), sqlAuditFlightIDs, pgx.RowTo[flight.ID], int64(after), first, last, limit)
+	op := fmt.Sprintf("read flights after %d", after)
+	if first == 0 {
+		return rowsOf(ctx, s, op, sqlAuditFlightIDs, pgx.RowTo[flight.ID], int64(after), limit)
+	}
+	return rowsOf(ctx, s, op, sqlAuditTouchedIDs, pgx.RowTo[flight.ID], int64(after), first, last, limit)
 }
 
 // FlightSample are current flights above after, ascending, that fall on one part of so many.

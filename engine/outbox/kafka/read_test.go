@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"msgx/engine/event"
 	"msgx/engine/evidence"
@@ -58,6 +60,34 @@ func TestReaderReadsWhatIsThere(t *testing.T) {
 	}
 	if d := cmp.Diff([]evidence.Extent{{End: 3}}, extents); d != "" {
 		t.Errorf("extents (-want +got):\n%s", d)
+	}
+	removeBelow(t, topic, 2)
+	extents, got = everything(t, topic)
+	if d := cmp.Diff(want[2:], got); d != "" {
+		t.Errorf("records after removal (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]evidence.Extent{{First: 2, End: 3}}, extents); d != "" {
+		t.Errorf("extents after removal (-want +got):\n%s", d)
+	}
+}
+
+// removeBelow removes the records below an offset of partition 0, as retention does.
+func removeBelow(t *testing.T, topic string, offset int64) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(stacktest.Kafka(t)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	request := kmsg.NewDeleteRecordsRequest()
+	partition := kmsg.NewDeleteRecordsRequestTopicPartition()
+	partition.Offset = offset
+	of := kmsg.NewDeleteRecordsRequestTopic()
+	of.Topic, of.Partitions = topic, append(of.Partitions, partition)
+	request.Topics = append(request.Topics, of)
+	response, err := request.RequestWith(t.Context(), client)
+	if err != nil || response.Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Fatalf("remove records: %v, %v", response, err)
 	}
 }
 
