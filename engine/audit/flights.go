@@ -124,6 +124,9 @@ func (a *Audit) flight(ctx context.Context, d *dossier) error {
 	if d.State == nil {
 		r.compared(EvidenceFirst, 1)
 		switch {
+		case len(d.versions)+len(d.msg) == 0 && d.schd == nil && d.RemovedVersion == 0:
+			r.broken(Together, d.place(), fmt.Sprintf("rows in %v, and nothing else is known of it", d.Orphans), "a flight that they belong to")
+			return nil
 		case d.RemovedVersion == 0:
 			r.broken(EvidenceFirst, d.place(), fmt.Sprintf("no row, with %d versions of history and %d events", len(d.versions), len(d.msg)),
 				"a row, or one in the archive of removed flights")
@@ -251,6 +254,9 @@ func (a *Audit) events(d *dossier) {
 			continue
 		}
 		e := &d.msg[first]
+		if e.State == event.Dead {
+			r.count("changes given up by the outbox", 1)
+		}
 		a.event(d, v, e)
 		if before != nil && e.ID < before.ID {
 			r.broken(Delivery, d.at(v.Version), fmt.Sprintf("event %d, and version %d before it has event %d", e.ID, before.Version, before.ID), "events in the order of versions")

@@ -231,6 +231,9 @@ func (w *walk) message(m *evidence.Message) {
 	r.compared(Identity, 1)
 	r.compared(Together, 1)
 	r.compared(Terminal, 1)
+	if m.State.Terminal() && m.ID > w.limits.Watermark {
+		r.broken(Watermark, at, fmt.Sprintf("%s, above the watermark %d", m.State, w.limits.Watermark), "to wait for the watermark")
+	}
 	apart := m.EnqueuedAt.Sub(m.TwinEnqueued).Abs()
 	switch {
 	case m.Twin != 0 && apart < w.o.IdentityMemory && (m.ID > m.Twin || m.Archived):

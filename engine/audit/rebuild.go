@@ -29,6 +29,8 @@ type maker struct {
 	snap Snapshot
 	set  *Ruleset
 	run  *rehearse.Rehearsal
+	// identity is that of the message at hand.
+	identity string
 	// removed are flights whose rows were removed: what history knew of them does not come again.
 	removed map[flight.ID]bool
 }
@@ -74,7 +76,7 @@ func (m *maker) Claim(msg *message.Message) decision.Claim {
 // Judge settles a message and binds no identity.
 func (m *maker) Judge(msg *message.Message, claimed decision.Claimed, at time.Time) decision.Settlement {
 	s := m.set.Judge.Judge(msg, claimed, at)
-	s.Identity = ""
+	m.identity, s.Identity = s.Identity, ""
 	return s
 }
 
@@ -328,6 +330,8 @@ func (m *maker) one(ctx context.Context, d *evidence.Decision, raw message.Raw, 
 	m.report.count("decisions made again", 1)
 	if o := m.run.Run(raw).Settlement.Outcome; o.State != message.Succeeded {
 		m.report.broken(Rebuild, fmt.Sprintf("decision %d", d.No), fmt.Sprintf("message %d is %s %s now", d.MsgID, o.State, o.Reason), "SUCCEEDED, as on record")
+	} else if d.Identity != "" && d.Identity != m.identity {
+		m.report.broken(Identity, place(d.MsgID), "identity "+d.Identity, m.identity+", as the message has it")
 	}
 	return nil
 }

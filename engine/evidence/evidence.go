@@ -58,11 +58,12 @@ type Message struct {
 
 // Decision is one applied decision by its number.
 type Decision struct {
-	No      int64
-	MsgID   int64
-	Kind    string
-	Ruleset string
-	SHA256  string
+	No       int64
+	MsgID    int64
+	Kind     string
+	Ruleset  string
+	SHA256   string
+	Identity string // "" when it gave it up
 }
 
 // Schedule is what a schedule message left in the schedule log, beside what it changed.

@@ -73,12 +73,12 @@ WHERE h.first_id IS NOT NULL OR EXISTS (
         AND l.subject IN (i.msg_id::text, 'message ' || i.msg_id))`
 
 	sqlAuditDecisions = `
-SELECT d.decision_no, d.msg_id, COALESCE(d.kind, ''), COALESCE(d.ruleset, ''), COALESCE(d.body_sha256, '')
+SELECT d.decision_no, d.msg_id, COALESCE(d.kind, ''), COALESCE(d.ruleset, ''), COALESCE(d.body_sha256, ''), COALESCE(d.identity_key, '')
 FROM (
-    (SELECT p.decision_no, p.msg_id, p.kind, p.ruleset, p.body_sha256 FROM proc_state p
+    (SELECT p.decision_no, p.msg_id, p.kind, p.ruleset, p.body_sha256, p.identity_key FROM proc_state p
      WHERE p.decision_no > $1 AND p.state <> 'ARCHIVED' ORDER BY p.decision_no LIMIT $2)
     UNION ALL
-    (SELECT h.decision_no, h.msg_id, h.kind, h.ruleset, h.body_sha256 FROM proc_state_hst h
+    (SELECT h.decision_no, h.msg_id, h.kind, h.ruleset, h.body_sha256, h.identity_key FROM proc_state_hst h
      WHERE h.decision_no > $1 ORDER BY h.decision_no LIMIT $2)) d
 ORDER BY d.decision_no LIMIT $2`
 
@@ -195,7 +195,7 @@ func (s *Snapshot) Exceptions(ctx context.Context, ids []int64) (map[int64]strin
 // Decisions are applied decisions numbered above after, ascending.
 func (s *Snapshot) Decisions(ctx context.Context, after int64, limit int) ([]evidence.Decision, error) {
 	return rowsOf(ctx, s, fmt.Sprintf("read decisions after %d", after), sqlAuditDecisions, func(row pgx.CollectableRow) (d evidence.Decision, err error) {
-		err = row.Scan(&d.No, &d.MsgID, &d.Kind, &d.Ruleset, &d.SHA256)
+		err = row.Scan(&d.No, &d.MsgID, &d.Kind, &d.Ruleset, &d.SHA256, &d.Identity)
 		return d, err
 	}, after, limit)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,17 +16,6 @@ import (
 )
 
 const (
-	// Every flight that anything is known of, in order.
-	sqlAuditFlightIDs = `
-SELECT k.flid FROM (
-    (SELECT f.flid FROM flight_schd f WHERE f.flid > $1 ORDER BY f.flid LIMIT $2)
-    UNION
-    (SELECT DISTINCT c.flid FROM flight_change c WHERE c.flid > $1 ORDER BY c.flid LIMIT $2)
-    UNION
-    (SELECT DISTINCT e.flid FROM msg_event e WHERE e.flid > $1 ORDER BY e.flid LIMIT $2)
-) k
-ORDER BY k.flid LIMIT $2`
-
 	// Those that a message of a range touched.
 	sqlAuditTouchedIDs = `
 SELECT k.flid FROM (
@@ -78,7 +68,7 @@ ORDER BY e.event_id LIMIT $2`
 func (s *Snapshot) FlightIDs(ctx context.Context, after flight.ID, first, last int64, limit int) ([]flight.ID, error) {
 	op := fmt.Sprintf("read flights after %d", after)
 	if first == 0 {
-		return rowsOf(ctx, s, op, sqlAuditFlightIDs, pgx.RowTo[flight.ID], int64(after), limit)
+		return rowsOf(ctx, s, op, s.store.flights.known, pgx.RowTo[flight.ID], int64(after), limit)
 	}
 	return rowsOf(ctx, s, op, sqlAuditTouchedIDs, pgx.RowTo[flight.ID], int64(after), first, last, limit)
 }
@@ -116,22 +106,38 @@ func (s *Snapshot) Flights(ctx context.Context, ids []flight.ID) ([]evidence.Fli
 	return out, err
 }
 
-// orphansStatement finds the list tables that hold rows of flights without a row of their own. $1: flights
-func (t *flightTables) orphansStatement() string {
-	var parts []string
-	seen := map[string]bool{}
+// knownStatement lists every flight that anything is known of, in order. $1: after, $2: limit
+func (t *flightTables) knownStatement() string {
+	arm := "(SELECT DISTINCT d.flid FROM %s d WHERE d.flid > $1 ORDER BY d.flid LIMIT $2)"
+	var arms []string
+	for _, table := range append([]string{"flight_schd", "flight_change", "msg_event"}, t.tables()...) {
+		arms = append(arms, fmt.Sprintf(arm, table))
+	}
+	return "SELECT k.flid FROM (\n" + strings.Join(arms, "\nUNION\n") + "\n) k\nORDER BY k.flid LIMIT $2"
+}
+
+// tables are those of the lists, each once.
+func (t *flightTables) tables() (names []string) {
 	var add func(lists []*listTable)
 	add = func(lists []*listTable) {
 		for _, l := range lists {
-			if table := l.list.Table; !seen[table] {
-				seen[table] = true
-				parts = append(parts, fmt.Sprintf(
-					"SELECT DISTINCT d.flid, '%s' AS place FROM %s d WHERE d.flid = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM flight_schd f WHERE f.flid = d.flid)", table, table))
+			if !slices.Contains(names, l.list.Table) {
+				names = append(names, l.list.Table)
 			}
 			add(l.nested)
 		}
 	}
 	add(t.lists)
+	return names
+}
+
+// orphansStatement finds the list tables that hold rows of flights without a row of their own. $1: flights
+func (t *flightTables) orphansStatement() string {
+	var parts []string
+	for _, table := range t.tables() {
+		parts = append(parts, fmt.Sprintf(
+			"SELECT DISTINCT d.flid, '%s' AS place FROM %s d WHERE d.flid = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM flight_schd f WHERE f.flid = d.flid)", table, table))
+	}
 	return strings.Join(parts, "\nUNION ALL\n") + "\nORDER BY flid, place"
 }
 
