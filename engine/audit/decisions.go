@@ -37,7 +37,7 @@ func (a *Audit) decisions(ctx context.Context, s Snapshot) error {
 		}
 		walk.pass()
 	}
-	if last.No != a.limits.DecisionNo && !(a.limits.Archived && last.No == 0) {
+	if gone := last.No == 0 && a.limits.Archived; last.No != a.limits.DecisionNo && !gone {
 		a.report.broken(Order, fmt.Sprintf("decision %d", max(last.No, a.limits.DecisionNo)),
 			fmt.Sprintf("the last decision on record is %d, the count of decisions %d", last.No, a.limits.DecisionNo), "the same number")
 	}

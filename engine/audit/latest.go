@@ -26,21 +26,12 @@ func (a *Audit) schdTopic(ctx context.Context) error {
 	last := map[flight.ID]latest{}
 	err := a.n.Schd.Read(ctx, func([]evidence.Extent) {}, func(r evidence.Record) error {
 		a.report.count("records of latest states", 1)
-		id, err := flight.ParseID(r.Key)
-		version, wrong := strconv.ParseInt(r.Headers["state_version"], 10, 64)
-		if err != nil || wrong != nil {
+		id, l, ok := a.latestOf(&r)
+		if ok {
+			last[id] = l
+		} else {
 			a.report.broken(Delivery, where(r.Landing), fmt.Sprintf("a record with key %q and version %q", r.Key, r.Headers["state_version"]), "a flight at a version")
-			return nil
 		}
-		l := latest{version: version, deleted: r.Value == nil, at: r.Landing}
-		if !l.deleted {
-			parts, err := payloadParts(a.n.Catalogue, r.Value)
-			if err != nil {
-				l.bad = err.Error()
-			}
-			l.sum = sumOf(parts)
-		}
-		last[id] = l
 		return nil
 	})
 	if err != nil {
@@ -58,6 +49,27 @@ func (a *Audit) schdTopic(ctx context.Context) error {
 		return nil
 	}
 	return a.strangers(ctx, last)
+}
+
+// latestOf reads a record; false when it is of no flight.
+func (a *Audit) latestOf(r *evidence.Record) (id flight.ID, l latest, ok bool) {
+	id, err := flight.ParseID(r.Key)
+	if err != nil {
+		return 0, l, false
+	}
+	version, err := strconv.ParseInt(r.Headers["state_version"], 10, 64)
+	if err != nil {
+		return 0, l, false
+	}
+	l = latest{version: version, deleted: r.Value == nil, at: r.Landing}
+	if !l.deleted {
+		parts, err := payloadParts(a.n.Catalogue, r.Value)
+		if err != nil {
+			l.bad = err.Error()
+		}
+		l.sum = sumOf(parts)
+	}
+	return id, l, true
 }
 
 // state compares the last record of one flight with its state.

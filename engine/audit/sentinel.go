@@ -86,14 +86,13 @@ func (s *Sentinel) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	for now := s.w.OnStartup; ; now = true {
+	for now := s.w.OnStartup; ctx.Err() == nil; now = true {
 		if now {
 			s.sample(ctx)
 		}
-		if clock.Sleep(ctx, s.n.Clock, day) != nil {
-			return nil
-		}
+		clock.Wait(ctx, s.n.Clock, day, nil)
 	}
+	return nil
 }
 
 // sample takes one sample and tells what it found.

@@ -26,6 +26,8 @@
 //     instance_lease, pipeline_lock, proc_state.
 //   - The head is looked up after pipeline_lock is held, so that it is seen as its last holder left it.
 //   - Operators' commands (SetPaused) hold no epoch; they rely on the state of the rows they change.
+//   - An audit reads a Snapshot: one read-only transaction over many pages, which no writer waits for. It ends
+//     within its own bounds, not the lease's.
 //   - A trigger, not a promise, keeps a flight's version and operation day, finished states and confirmed marks.
 //   - Values are canonical text on this side, typed columns on the other. Times are instants, to the microsecond.
 //     MAFL is not stored: it is derived from the children whenever flights are read.
