@@ -30,6 +30,8 @@
 //     they change, ascending, look at them again, and write what was before and is after to operator_log in the same transaction. Skip holds
 //     pipeline_lock too. Rows that somebody has in hand (a decision, a mark under way) are waited for; the back-fill
 //     passes by what an operator has in hand.
+//   - An audit reads a Snapshot: one read-only transaction over many pages, which no writer waits for. It ends
+//     within its own bounds, not the lease's.
 //   - A trigger, not a promise, keeps a flight's version and operation day, finished states and confirmed marks.
 //   - Values are canonical text on this side, typed columns on the other. Times are instants, to the microsecond.
 //     MAFL is not stored: it is derived from the children whenever flights are read.

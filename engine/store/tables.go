@@ -34,6 +34,8 @@ type flightTables struct {
 	lists     []*listTable
 	load      string // $1: named flights, $2: further masters
 	upsert    string // $1: JSON array of rows
+	orphans   string // $1: flights
+	known     string // $1: after, $2: limit
 }
 
 // ownColumns are those of flight_schd that the catalogue does not know.
@@ -56,6 +58,8 @@ func newFlightTables(cat *catalogue.Catalogue, zone *time.Location) *flightTable
 	}
 	t.load = t.loadStatement()
 	t.upsert = t.upsertStatement()
+	t.orphans = t.orphansStatement()
+	t.known = t.knownStatement()
 	return t
 }
 
@@ -167,7 +171,7 @@ func (t *flightTables) upsertStatement() string {
 
 // statements are all statements built from the catalogue, by name.
 func (t *flightTables) statements() map[string]string {
-	out := map[string]string{"flight.load": t.load, "flight.upsert": t.upsert}
+	out := map[string]string{"flight.load": t.load, "flight.upsert": t.upsert, "flight.orphans": t.orphans, "flight.known": t.known}
 	var add func(l *listTable)
 	add = func(l *listTable) {
 		out[l.list.Tag+".remove"], out[l.list.Tag+".insert"] = l.remove, l.insert

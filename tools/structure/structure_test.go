@@ -45,14 +45,14 @@ func list(t *testing.T) []pkg {
 
 // vocabulary packages are what stages and adapters speak; they import the
 // standard library and each other only.
-var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "watermark", "catalogue", "fault", "clock", "outage"}
+var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "watermark", "catalogue", "fault", "clock", "outage", "evidence"}
 
 // adapters speak to a server each, stages do the work; both import vocabulary
 // and never each other.
 var (
 	stages   = []string{"inbox", "pump", "outbox", "backfill", "lease", "verdict", "api", "rollout", "shadow", "replay"}
 	adapters = []string{"mailbox", "store", "outbox/kafka"}
-	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint"}
+	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint", "audit"}
 )
 
 func engine(names ...[]string) map[string]bool {
@@ -79,6 +79,8 @@ func TestImportsFollowTheRules(t *testing.T) {
 		"msgx/engine/rulebook/declaration": {"msgx/engine/rulebook/diagnostic": true},
 		"msgx/engine/rulebook/lint": {"msgx/engine/rulebook": true, "msgx/engine/rulebook/syntax": true,
 			"msgx/engine/rulebook/diagnostic": true, "msgx/engine/rulebook/declaration": true},
+		// A rebuild is a rehearsal of what was decided.
+		"msgx/engine/audit": {"msgx/engine/rehearse": true},
 	}
 	for _, p := range list(t) {
 		name := strings.TrimPrefix(p.ImportPath, "msgx/engine/")

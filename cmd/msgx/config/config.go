@@ -27,6 +27,7 @@ type Config struct {
 	Rules    RulesConfig    `koanf:"rules"`
 	Golden   GoldenConfig   `koanf:"golden"`
 	Lease    LeaseConfig    `koanf:"lease"`
+	Check    CheckConfig    `koanf:"consistency-check"`
 	HTTP     HTTPConfig     `koanf:"http"`
 	Log      LogConfig      `koanf:"log"`
 }
@@ -148,6 +149,12 @@ type LeaseConfig struct {
 	Duration time.Duration `koanf:"duration"`
 }
 
+// CheckConfig is the sample of flights that a running daemon holds against their history and events.
+type CheckConfig struct {
+	OnStartup        bool    `koanf:"on-startup"`
+	DailySampleRatio float64 `koanf:"daily-sample-ratio"`
+}
+
 // HTTPConfig is where metrics and health are served.
 type HTTPConfig struct {
 	Listen string `koanf:"listen"`
@@ -181,6 +188,8 @@ func (c *Config) check() []error {
 	want(c.Kafka.RequestTimeout > 0 && c.Kafka.RequestTimeout <= c.Lease.Duration,
 		"msgx.kafka.request-timeout is %s, expected more than 0s and at most msgx.lease.duration = %s: a request still on its way must have ended when another instance takes over",
 		c.Kafka.RequestTimeout, c.Lease.Duration)
+	want(c.Check.DailySampleRatio >= 0 && c.Check.DailySampleRatio <= 1,
+		"msgx.consistency-check.daily-sample-ratio is %g, expected 0 (never) to 1 (every flight)", c.Check.DailySampleRatio)
 	want(cutover(p.CutoverWatermark), "msgx.pipeline.cutover-watermark is %q, expected min, zero, max or an id", p.CutoverWatermark)
 	want(c.Kafka.MsgTopic != c.Kafka.SchdTopic, "msgx.kafka.msg-topic and msgx.kafka.schd-topic are both %q, expected two topics", c.Kafka.MsgTopic)
 	want(c.Rules.WatchInterval > 0, "msgx.rules.watch-interval is %s, expected more than 0s", c.Rules.WatchInterval)

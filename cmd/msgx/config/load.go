@@ -179,6 +179,12 @@ func numberHook(from, to reflect.Type, data any) (any, error) {
 			return nil, fmt.Errorf("found %q, expected a whole number", text)
 		}
 		return n, nil
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("found %q, expected a number such as 0.01", text)
+		}
+		return n, nil
 	case reflect.Bool:
 		yes, err := strconv.ParseBool(text)
 		if err != nil {

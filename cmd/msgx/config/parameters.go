@@ -30,6 +30,9 @@ func count(key string, def, least int64, doc string) Parameter {
 func duration(key, def, doc string) Parameter {
 	return Parameter{Key: key, Default: def, Unit: "duration", HasMin: true, Doc: doc}
 }
+func ratio(key string, def float64, doc string) Parameter {
+	return Parameter{Key: key, Default: def, Unit: "ratio", Doc: doc}
+}
 func list(key string, def []string, doc string) Parameter {
 	return Parameter{Key: key, Default: def, Unit: "list", Doc: doc}
 }
@@ -99,6 +102,8 @@ func Parameters() []Parameter {
 		duration("rules.shadow-time", "100ms", "how long the shadow may take over one decision"),
 		list("golden.redact", redact.Defaults, "what golden record replaces, as PATH=REPLACEMENT: personal data in messages and flights"),
 		duration("lease.duration", "10s", "how long an instance that fell silent stays the active one"),
+		boolean("consistency-check.on-startup", true, "hold a sample of flights against their history and events when leading begins"),
+		ratio("consistency-check.daily-sample-ratio", 0.01, "share of the flights in each day's sample, at most 1000; 0 for none"),
 		text("http.listen", "127.0.0.1:8480", "address of metrics and health"),
 		oneOf("log.level", "info", "least severe line that is written", "debug", "info", "warn", "error"),
 		oneOf("log.format", "text", "form of a log line", "text", "json"),

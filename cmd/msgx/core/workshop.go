@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"msgx"
 	"msgx/cmd/msgx/config"
 	"msgx/engine/catalogue"
+	"msgx/engine/fault"
 	"msgx/engine/rollout"
 	"msgx/engine/rulebook"
 	"msgx/engine/ruleset"
@@ -60,6 +62,24 @@ func (w *Workshop) Load(files map[string][]byte) (*rollout.Candidate, error) {
 			"day-cutover":     c.Airport.DayCutover.String(),
 		},
 	}}, nil
+}
+
+// Recall makes a rule set of the record ready to decide again, under the settings it was live with that are its own.
+// fault.ErrNotFound when its files make another one under the catalogue of today.
+func (w *Workshop) Recall(set ruleset.Set) (*rulebook.Rulebook, rollout.Judge, error) {
+	rules, err := inMemory(set.Files)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings := rulebook.Settings{AbsentOptional: cmp.Or(set.Settings["absent-optional"], w.config.Schd.AbsentOptional)}
+	book, err := rulebook.Load(rules, w.catalogue, settings, Limits(w.config))
+	if err != nil {
+		return nil, nil, fmt.Errorf("rule set %.12s on record: %w", set.Hash, err)
+	}
+	if book.Hash() != set.Hash {
+		return nil, nil, fmt.Errorf("rule set %.12s on record is %.12s under the catalogue of today: %w", set.Hash, book.Hash(), fault.ErrNotFound)
+	}
+	return book, newJudge(w.config, w.catalogue, book), nil
 }
 
 // LoadShadow makes a rule set ready to decide beside the live one, with the budgets of a shadow.

@@ -118,8 +118,13 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rul
 	if err != nil {
 		return nil, err
 	}
+	sentinel, err := d.newSentinel(registry)
+	if err != nil {
+		return nil, err
+	}
 	stages := map[string]func(context.Context) error{
-		"inbox": read.Run, "pump": decide.Run, "backfill": marks.Run, rollout.Stage: rules.Run,
+		"sentinel": sentinel.Run,
+		"inbox":    read.Run, "pump": decide.Run, "backfill": marks.Run, rollout.Stage: rules.Run,
 		string(event.Msg): msg.Run, string(event.Schd): schd.Run,
 	}
 	if beside != nil {

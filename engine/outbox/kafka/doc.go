@@ -1,5 +1,5 @@
-// Package kafka publishes records to one topic of an Apache Kafka cluster, and
-// checks and creates topics.
+// Package kafka publishes records to one topic of an Apache Kafka cluster, reads
+// a topic whole, and checks and creates topics.
 //
 // A record's partition follows from its key by the murmur2 hash of the Java
 // client, so that readers and writers in any language agree on it. All replicas
@@ -25,4 +25,7 @@
 //
 // After anything but a plain answer the connections are closed and the cluster's
 // layout is read afresh.
+//
+// A Reader reads a topic from its beginning to where it ends at the moment, for an audit. It belongs to no
+// group and leaves nothing behind.
 package kafka

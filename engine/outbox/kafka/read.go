@@ -1,0 +1,155 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+
+	"msgx/engine/event"
+	"msgx/engine/evidence"
+)
+
+const (
+	fetchBytes = 4 << 20
+	fetchWait  = 500 * time.Millisecond
+	// maxEmpty is how often a partition may answer with nothing below its end.
+	maxEmpty = 20
+)
+
+// Reader reads a topic from its beginning to where it ends now. It belongs to no group
+// and commits nothing.
+type Reader struct {
+	d     *dialer
+	topic string
+}
+
+// NewReader makes a reader of one topic; it connects for each call.
+func NewReader(c Config, topic string) (*Reader, error) {
+	if topic == "" {
+		return nil, fmt.Errorf("kafka: no topic named")
+	}
+	d, err := newDialer(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{d: d, topic: topic}, nil
+}
+
+// Read tells every record that the topic holds now, partition by partition in order. It
+// first tells what each partition holds. An error of tell ends it.
+func (r *Reader) Read(ctx context.Context, begin func([]evidence.Extent), tell func(evidence.Record) error) error {
+	client, transport := r.d.client(r.topic)
+	defer transport.CloseIdleConnections()
+	extents, err := r.extents(ctx, client)
+	if err != nil {
+		return unavailable("read topic "+r.topic, err)
+	}
+	begin(extents)
+	for _, e := range extents {
+		for at := e.First; at < e.End; {
+			next, err := r.fetch(ctx, client, e, at, tell)
+			if err != nil {
+				return err
+			}
+			at = next
+		}
+	}
+	return nil
+}
+
+// extents asks for the ends of all partitions.
+func (r *Reader) extents(ctx context.Context, client *kafkago.Client) ([]evidence.Extent, error) {
+	meta, err := client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{r.topic}})
+	if err != nil {
+		return nil, err
+	}
+	if len(meta.Topics) != 1 || len(meta.Topics[0].Partitions) == 0 {
+		return nil, kafkago.UnknownTopicOrPartition
+	}
+	if meta.Topics[0].Error != nil {
+		return nil, meta.Topics[0].Error
+	}
+	var asked []kafkago.OffsetRequest
+	for _, p := range meta.Topics[0].Partitions {
+		asked = append(asked, kafkago.FirstOffsetOf(p.ID), kafkago.LastOffsetOf(p.ID))
+	}
+	offsets, err := client.ListOffsets(ctx, &kafkago.ListOffsetsRequest{Topics: map[string][]kafkago.OffsetRequest{r.topic: asked}})
+	if err != nil {
+		return nil, err
+	}
+	var out []evidence.Extent
+	for _, p := range offsets.Topics[r.topic] {
+		if p.Error != nil {
+			return nil, p.Error
+		}
+		out = append(out, evidence.Extent{Partition: p.Partition, First: p.FirstOffset, End: p.LastOffset})
+	}
+	return out, nil
+}
+
+// fetch tells the records of one answer and returns the offset to go on from.
+func (r *Reader) fetch(ctx context.Context, client *kafkago.Client, e evidence.Extent, at int64, tell func(evidence.Record) error) (int64, error) {
+	place := fmt.Sprintf("read topic %s partition %d from offset %d", r.topic, e.Partition, at)
+	for range maxEmpty {
+		response, err := client.Fetch(ctx, &kafkago.FetchRequest{
+			Topic: r.topic, Partition: e.Partition, Offset: at, MinBytes: 1, MaxBytes: fetchBytes, MaxWait: fetchWait,
+		})
+		if err == nil {
+			err = response.Error
+		}
+		if err != nil {
+			return 0, unavailable(place, err)
+		}
+		next := at
+		for {
+			record, err := response.Records.ReadRecord()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return 0, unavailable(place, err)
+			}
+			if record.Offset < at || record.Offset >= e.End { // a batch begins earlier or goes on longer
+				next = max(next, record.Offset+1)
+				continue
+			}
+			told, err := r.record(e.Partition, record)
+			if err != nil {
+				return 0, fmt.Errorf("kafka: %s: %w", place, err)
+			}
+			next = record.Offset + 1
+			if err := tell(told); err != nil {
+				return 0, err
+			}
+		}
+		if next > at {
+			return next, nil
+		}
+	}
+	return 0, fmt.Errorf("kafka: %s: found nothing, expected records up to offset %d", place, e.End)
+}
+
+func (r *Reader) record(partition int, record *protocol.Record) (evidence.Record, error) {
+	out := evidence.Record{Landing: event.Landing{Topic: r.topic, Partition: partition, Offset: record.Offset}, Headers: map[string]string{}}
+	for _, h := range record.Headers {
+		out.Headers[h.Key] = string(h.Value)
+	}
+	key, err := protocol.ReadAll(record.Key)
+	if err != nil {
+		return out, err
+	}
+	out.Key = string(key)
+	if record.Value == nil {
+		return out, nil
+	}
+	out.Value, err = protocol.ReadAll(record.Value)
+	if out.Value == nil && err == nil {
+		out.Value = []byte{}
+	}
+	return out, err
+}
