@@ -1,0 +1,32 @@
+package simulate_test
+
+// mutant is a deliberate breakage. The simulation has to find each of them, or it proves nothing.
+type mutant string
+
+const (
+	sound mutant = ""
+
+	youngHole       mutant = "the watermark passes a young hole"
+	wideStride      mutant = "gaps that are holes are taken for strides"
+	tornRead        mutant = "a read that broke off is taken for complete"
+	cursorAlone     mutant = "the cursor moves without the rows that it stands for"
+	noFence         mutant = "the fencing check is dropped"
+	impatientClaim  mutant = "a takeover does not wait for open transactions"
+	trustForEver    mutant = "an instance never stops trusting its lease"
+	failedIsPassed  mutant = "a message that waits for its next attempt is overtaken"
+	blindRepeat     mutant = "a commit in doubt is repeated, and no state is asked for"
+	countedTwice    mutant = "a failure is counted twice"
+	identityUnbound mutant = "who holds an identity is not looked up"
+	looseMark       mutant = "marks are written for messages that are not finished"
+	falseMark       mutant = "a mark that failed is taken for written"
+	forgottenBatch  mutant = "the outbox forgets what landed when it cannot record it"
+	lanesIgnored    mutant = "an event overtakes an earlier one of its lane"
+	noQuarantine    mutant = "nothing waits for a send with an unknown outcome"
+	lostIsLanded    mutant = "a lost acknowledgement is taken for one"
+	staleConfirm    mutant = "a confirmation does not look at the version"
+	halfCommit      mutant = "the terminal state commits without the effects"
+)
+
+// mutants are all of them.
+var mutants = []mutant{youngHole, wideStride, tornRead, cursorAlone, noFence, impatientClaim, trustForEver, failedIsPassed, blindRepeat, countedTwice,
+	identityUnbound, looseMark, falseMark, forgottenBatch, lanesIgnored, noQuarantine, lostIsLanded, staleConfirm, halfCommit}
