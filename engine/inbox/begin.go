@@ -19,11 +19,20 @@ func (i *Inbox) begin(ctx context.Context) (rest, error) {
 		return i.storeFailed(ctx, err)
 	}
 	if !found {
-		if again, err := i.seed(ctx); err != nil {
-			return again, err
+		again, refused := i.seed(ctx)
+		if refused != nil && !errors.Is(refused, fault.ErrRefused) {
+			return again, refused
 		}
-		if cursor, found, err = i.n.Store.Cursor(ctx); err != nil || !found {
-			return i.storeFailed(ctx, errors.Join(err, errors.New("the seeded cursor is not there")))
+		// A refusal for a cursor that is there by now is none: the reply to a seed may have been lost
+		// while the database was still at it.
+		cursor, found, err = i.n.Store.Cursor(ctx)
+		switch {
+		case err != nil:
+			return i.storeFailed(ctx, err)
+		case refused != nil && !found:
+			return again, refused
+		case !found:
+			return i.storeFailed(ctx, errors.New("the seeded cursor is not there"))
 		}
 	}
 	i.cursor = &cursor

@@ -17,8 +17,8 @@ type sent struct {
 	flid    string
 	key     string
 	version int64
-	by      int
-	target  int // slot of the dispatcher
+	by      int64 // lease epoch of its sender
+	target  int   // slot of the dispatcher
 	until   time.Duration
 }
 
@@ -63,7 +63,7 @@ func (c conn) sent(r event.Record) sent {
 		}
 		return n
 	}
-	return sent{id: number("event_id"), flid: header(r, "flid"), key: r.Key, version: number("state_version"), by: c.in.number, target: c.slot}
+	return sent{id: number("event_id"), flid: header(r, "flid"), key: r.Key, version: number("state_version"), by: c.epoch, target: c.slot}
 }
 
 // Publish sends records: those of one key are stored in order, and none after one that is not.

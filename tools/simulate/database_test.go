@@ -258,17 +258,17 @@ func (c conn) commit(ctx context.Context, name string, h *hold, effect func() er
 }
 
 // ClaimLease takes the lease over when its holder has been silent.
-func (c conn) ClaimLease(ctx context.Context, _ string, lease time.Duration) (int64, bool, error) {
+func (c conn) ClaimLease(ctx context.Context, _ string, _ time.Duration) (int64, bool, error) {
 	v, err := c.at(ctx, elects, "ClaimLease", "")
 	d := c.world().db
-	if (err != nil && v != lost) || !d.stale(lease) || !d.endHolds() {
+	if (err != nil && v != lost) || !d.stale() || !d.endHolds() {
 		return 0, false, err
 	}
 	epoch := d.takeOver(c.in.number)
 	return epoch, err == nil, err
 }
 
-func (d *database) stale(lease time.Duration) bool { return d.free || d.w.now()-d.beat > lease }
+func (d *database) stale() bool { return d.free || d.w.now()-d.beat > leaseTime }
 
 // endHolds waits for open transactions, which the server ends when they last too long.
 func (d *database) endHolds() bool {

@@ -28,7 +28,7 @@
 //
 // At each write, by the witness: the watermark passes no row that is there or may come within the promise; messages
 // finish in the order of their ids, each once and only at or below the watermark; no write under an old lease
-// epoch; no send or mark by an instance that does not lead; a mark only for a finished message and over an empty one; a
+// epoch; no send begun by an instance that does not lead; a mark only for a finished message and over an empty one; a
 // lane's events first land in the order of their ids, and a later landing of an earlier event comes from an earlier
 // instance only; versions of a flight advance by one.
 //

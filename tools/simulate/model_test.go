@@ -106,7 +106,7 @@ func (w *world) judgeMessages() {
 		want := r.alone(bound[r.identity])
 		same := got.state == want.state && got.class == want.class && got.attempts == want.failures
 		missing := r.vanishes > 0 && got.state == message.Dead && got.class == message.Malformed
-		if !same && !missing && (r.vanishes == 0 || got.class != message.Exhausted) {
+		if !same && !missing {
 			w.violate("message %d (%v, identity %s taken: %v) is %s, want %s %s after %d failures", r.id, r.fates, r.identity, bound[r.identity],
 				outcomeOf(got), want.state, want.class, want.failures)
 		}

@@ -12,7 +12,7 @@ const (
 	cursorAlone     mutant = "the cursor moves without the rows that it stands for"
 	noFence         mutant = "the fencing check is dropped"
 	impatientClaim  mutant = "a takeover does not wait for open transactions"
-	trustForEver    mutant = "an instance never stops trusting its lease"
+	longTrust       mutant = "an instance trusts its lease for longer than the others wait"
 	failedIsPassed  mutant = "a message that waits for its next attempt is overtaken"
 	blindRepeat     mutant = "a commit in doubt is repeated, and no state is asked for"
 	countedTwice    mutant = "a failure is counted twice"
@@ -28,5 +28,5 @@ const (
 )
 
 // mutants are all of them.
-var mutants = []mutant{youngHole, wideStride, tornRead, cursorAlone, noFence, impatientClaim, trustForEver, failedIsPassed, blindRepeat, countedTwice,
+var mutants = []mutant{youngHole, wideStride, tornRead, cursorAlone, noFence, impatientClaim, longTrust, failedIsPassed, blindRepeat, countedTwice,
 	identityUnbound, looseMark, falseMark, forgottenBatch, lanesIgnored, noQuarantine, lostIsLanded, staleConfirm, halfCommit}

@@ -27,7 +27,7 @@ type witness struct {
 type lane struct {
 	highest int64 // event
 	known   int64 // highest event whose landing its sender knows of
-	by      int   // process
+	by      int64 // lease epoch of that sender
 }
 
 func newWitness(w *world) *witness {
@@ -111,8 +111,8 @@ func (x *witness) publishing(c conn) {
 }
 
 // landed sees each record that a topic takes; acknowledged tells that its sender knows. First landings of KAFKA:msg are in
-// order. No landing that a process causes comes after a later event of the lane that it knows
-// to have landed, or that an earlier one has put on record; an old request of an earlier process may arrive late, which readers tell by its version.
+// order. No landing that a leader causes comes after a later event of the lane that it knows
+// to have landed, or that an earlier one has put on record; an old request of an earlier leader may arrive late, which readers tell by its version.
 func (x *witness) landed(r sent, acknowledged bool) {
 	key := [2]int64{int64(r.target), r.id}
 	first := !x.delivered[key] && r.target == slotMsg
@@ -123,7 +123,7 @@ func (x *witness) landed(r sent, acknowledged bool) {
 			x.violate("event %d lands for the first time after event %d (%s)", r.id, l.highest, lane)
 		}
 		if r.id < l.known && (r.by == l.by || r.by > l.by && x.w.db.table.confirmed(l.known)) {
-			x.violate("event %d lands after event %d, which process %d knows to have landed (%s)", r.id, l.known, l.by, lane)
+			x.violate("event %d lands after event %d, which the sender of epoch %d knows to have landed (%s)", r.id, l.known, l.by, lane)
 		}
 		l.highest = max(l.highest, r.id)
 		if acknowledged && r.id >= l.known {

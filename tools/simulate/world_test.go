@@ -140,6 +140,9 @@ func (w *world) draft(r *row) {
 			break
 		}
 	}
+	if r.vanishes > 0 { // when it does, is a matter of chance: then at least what it says is none
+		r.fates = []fate{succeed}
+	}
 	r.identity = fmt.Sprint("m", r.id)
 	if before := len(w.rows); before > 0 && t.chance(8) {
 		r.identity = w.rows[t.draw(before)].identity
