@@ -62,7 +62,7 @@ it led to and where they landed. --raw prints our own copy of its body instead.`
 			if err := told.around(cmd.Context(), db, c.Lease.Duration); err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), told)
+			_, err = fmt.Fprint(cmd.OutOrStdout(), printable(told.String()))
 			return err
 		},
 	}
