@@ -61,16 +61,10 @@ func (i *Inbox) seed(ctx context.Context) (rest, error) {
 	}
 	i.mailbox.Over()
 	now := i.n.Clock.Now()
-	if err := i.n.Writer.Seed(ctx, mark, i.o.Cutover, now); err != nil {
+	if err := i.n.Writer.Seed(ctx, mark, i.o.Cutover, missing(below, first, mark, now), now); err != nil {
 		return i.storeFailed(ctx, err)
 	}
 	i.n.Log.Info("watermark seeded", slog.String("cutover", i.o.Cutover), slog.Int64("watermark", mark))
-	if gaps := missing(below, first, mark, now); len(gaps) > 0 {
-		step := watermark.Step{Cursor: watermark.Cursor{Watermark: mark, SeededAt: now}, Holes: gaps}
-		if _, err := i.n.Writer.Advance(ctx, step, now); err != nil {
-			return i.storeFailed(ctx, err)
-		}
-	}
 	return rest{}, nil
 }
 

@@ -55,6 +55,8 @@ type database struct {
 	cursor  *watermark.Cursor
 	ledger  []watermark.Hole
 	late    map[int64]bool
+	seed    int64 // the first watermark
+	seeded  time.Duration
 	records map[int64]*record
 	order   []int64 // ids of records, ascending
 	flights map[flight.ID]*flight.State
@@ -150,13 +152,17 @@ func (c conn) AgedHoles(ctx context.Context, since time.Time) ([]watermark.Hole,
 }
 
 // Seed sets the watermark once.
-func (c conn) Seed(ctx context.Context, mark int64, _ string, at time.Time) error {
+func (c conn) Seed(ctx context.Context, mark int64, _ string, missing []watermark.Hole, at time.Time) error {
 	return c.write(ctx, writes, "Seed", mark, func() error {
 		d := c.world().db
 		if d.cursor != nil {
 			return fault.ErrRefused
 		}
 		d.cursor = &watermark.Cursor{Watermark: mark, SeededAt: at}
+		if c.world().mutant != seedAlone {
+			d.ledger = append(d.ledger, missing...)
+		}
+		d.seed, d.seeded = mark, c.world().now()
 		return nil
 	})
 }

@@ -107,7 +107,7 @@ func (in *instance) lead(ctx context.Context, epoch int64) error {
 		stride = 2*w.stride + 1
 	}
 	read, err := inbox.New(inbox.Needs{Mailbox: of(slotInbox), Store: of(slotInbox), Writer: of(slotInbox), Clock: clock.System{}, Log: quietLog},
-		inbox.Options{PollInterval: time.Second, ClaimBatch: w.claim, MaxCommitDelay: delay, IDStride: stride, Cutover: "zero",
+		inbox.Options{PollInterval: time.Second, ClaimBatch: w.claim, MaxCommitDelay: delay, IDStride: stride, Cutover: w.cutover,
 			LateWindow: time.Hour, LateEvery: 10 * time.Second, Waits: tiers, WakePump: decide.Poke})
 	if err != nil {
 		return err

@@ -59,6 +59,12 @@ func (r *row) alone(taken bool) expected {
 func (w *world) unfinished() string {
 	d := w.db
 	for _, r := range w.rows {
+		if d.cursor != nil && r.id <= d.seed {
+			if r.visible > d.seeded && !r.undone && r.vanishes == 0 && !d.late[r.id] {
+				return fmt.Sprintf("row %d, below the seed %d, turned up later and is not on record", r.id, d.seed)
+			}
+			continue
+		}
 		if d.records[r.id] == nil && !r.undone && r.vanishes == 0 && !(r.late && d.late[r.id]) {
 			return fmt.Sprintf("row %d is not enqueued", r.id)
 		}
@@ -135,8 +141,8 @@ func (w *world) judgeLedger() {
 		w.violate("nothing was ever read")
 		return
 	}
-	before := int64(0)
-	for id := int64(1); id <= d.cursor.Watermark; id++ {
+	before := d.seed
+	for id := d.seed + 1; id <= d.cursor.Watermark; id++ {
 		if d.records[id] != nil {
 			before = id
 			continue

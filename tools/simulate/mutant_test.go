@@ -10,6 +10,7 @@ const (
 	wideStride      mutant = "gaps that are holes are taken for strides"
 	tornRead        mutant = "a read that broke off is taken for complete"
 	cursorAlone     mutant = "the cursor moves without the rows that it stands for"
+	seedAlone       mutant = "a seed does not note what is missing below it"
 	noFence         mutant = "the fencing check is dropped"
 	impatientClaim  mutant = "a takeover does not wait for open transactions"
 	longTrust       mutant = "an instance trusts its lease for longer than the others wait"
@@ -28,5 +29,5 @@ const (
 )
 
 // mutants are all of them.
-var mutants = []mutant{youngHole, wideStride, tornRead, cursorAlone, noFence, impatientClaim, longTrust, failedIsPassed, blindRepeat, countedTwice,
+var mutants = []mutant{youngHole, wideStride, tornRead, cursorAlone, seedAlone, noFence, impatientClaim, longTrust, failedIsPassed, blindRepeat, countedTwice,
 	identityUnbound, looseMark, falseMark, forgottenBatch, lanesIgnored, noQuarantine, lostIsLanded, staleConfirm, halfCommit}

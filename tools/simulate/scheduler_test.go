@@ -120,6 +120,7 @@ func (s *scheduler) run() {
 	for place := range s.w.instances {
 		s.instances = append(s.instances, newInstance(s, place))
 	}
+	time.Sleep(s.w.opening)
 	for s.w.violation == "" {
 		synctest.Wait()
 		s.happen()

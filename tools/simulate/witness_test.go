@@ -55,7 +55,7 @@ func (x *witness) advanced() {
 	d, now := x.w.db, x.w.now()
 	for _, r := range x.w.rows {
 		switch {
-		case r.id > d.cursor.Watermark || d.records[r.id] != nil, r.undone, r.late:
+		case r.id > d.cursor.Watermark || r.id <= d.seed || d.records[r.id] != nil, r.undone, r.late:
 		case r.vanishes > 0 && now >= r.vanishes:
 		case r.vanishes > 0: // it may have gone between the read and the write; the model asks no more of it
 		default:

@@ -70,6 +70,8 @@ type settings struct {
 	instances  int
 	stride     int64 // of the mailbox's ids
 	configured int64 // what msgx is told, at most that
+	cutover    string
+	opening    time.Duration // when the instances start first
 	claim      int
 	ahead      int
 	batch      int // of back-fill and outbox
@@ -97,6 +99,7 @@ func newWorld(t *tape, m mutant) *world {
 		instances: one(t, 1, 1, 2), stride: one[int64](t, 1, 1, 1, 2, 3), claim: one(t, 8, 3, 2, 1), ahead: one(t, 4, 2, 1), batch: one(t, 8, 3, 1),
 		trouble: trouble{t.draw(2) > 0, t.draw(2) > 0, t.draw(2) > 0, t.draw(2) > 0},
 	}
+	w.cutover, w.opening = one(t, "zero", "zero", "min", "max"), one[time.Duration](t, 0, 0, 1, 4)*time.Second
 	w.configured = 1 + int64(t.draw(int(w.stride)))
 	w.witness = newWitness(w)
 	w.db, w.broker = newDatabase(w), &broker{w: w}
