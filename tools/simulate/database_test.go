@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"msgx/engine/decision"
@@ -41,8 +42,9 @@ type doubt struct {
 
 // hold is an open transaction, which shares the lease epoch.
 type hold struct {
-	since time.Duration
-	ended bool // by the server
+	since  time.Duration
+	ended  bool        // by the server
+	closed atomic.Bool // by its owner, who may do so at any time
 }
 
 // database is our own database. Whatever happens to it happens while all stages wait.
@@ -231,7 +233,7 @@ func (c conn) transaction(ctx context.Context, name string, args any, begin func
 	}
 	h := &hold{since: c.world().now()}
 	d.holds = append(d.holds, h)
-	defer func() { d.holds = slices.DeleteFunc(d.holds, func(o *hold) bool { return o == h }) }()
+	defer h.closed.Store(true)
 	if err := begin(); err != nil {
 		return err
 	}
@@ -278,6 +280,7 @@ func (d *database) stale() bool { return d.free || d.w.now()-d.beat > leaseTime 
 
 // endHolds waits for open transactions, which the server ends when they last too long.
 func (d *database) endHolds() bool {
+	d.holds = slices.DeleteFunc(d.holds, func(h *hold) bool { return h.closed.Load() })
 	for _, h := range d.holds {
 		if d.w.now()-h.since < sessionBound && d.w.mutant != impatientClaim {
 			return false

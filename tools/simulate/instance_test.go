@@ -26,7 +26,7 @@ type instance struct {
 	s       *scheduler
 	place   int
 	number  int // of the process
-	dead    bool
+	dead    atomic.Bool
 	cutOff  time.Duration
 	restart time.Duration
 	cancel  context.CancelFunc
@@ -46,7 +46,8 @@ func (in *instance) ended() bool { return !in.running.Load() }
 func (in *instance) start() {
 	w := in.s.w
 	w.processes++
-	in.number, in.dead, in.cutOff = w.processes, false, 0
+	in.number, in.cutOff = w.processes, 0
+	in.dead.Store(false)
 	ctx, cancel := context.WithCancel(context.Background())
 	in.cancel = cancel
 	in.running.Store(true)
@@ -62,7 +63,7 @@ func (in *instance) start() {
 	}
 	go func() {
 		err := run()
-		if err != nil && !in.dead && !errors.Is(err, context.Canceled) {
+		if err != nil && !in.dead.Load() && !errors.Is(err, context.Canceled) {
 			w.violate("process %d ended by itself: %v", in.number, err)
 		}
 		cancel()

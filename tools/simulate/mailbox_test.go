@@ -98,7 +98,7 @@ func (c conn) MarkAll(ctx context.Context, ids []int64, _ time.Time) (map[int64]
 		c.mark(ids)
 	case brokenOff: // whether the server goes on with it, nobody knows
 		s.mu.Lock()
-		if s.steps%2 == 0 && !c.in.dead {
+		if s.cut++; s.cut%2 == 0 && !c.in.dead.Load() {
 			s.later = append(s.later, func() { c.mark(ids) })
 		}
 		s.mu.Unlock()

@@ -73,12 +73,13 @@ type scheduler struct {
 	calls   [2 * slots]*call
 	arrived chan struct{}
 	later   []func() // effects of calls that were broken off
+	cut     int      // how many those were
 	steps   int
 }
 
 // park waits for the verdict. A call that is not firm ends with its context.
 func (s *scheduler) park(ctx context.Context, in *instance, slot int, c *call, firm bool) verdict {
-	if in.dead {
+	if in.dead.Load() {
 		return dead
 	}
 	c.reply = make(chan verdict, 1) // a call may be broken off at the same moment
@@ -169,6 +170,8 @@ func (s *scheduler) waiting() []int {
 	var places [2 * slots]int
 	list := places[:0]
 	now := s.w.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, in := range s.instances {
 		if in.cutOff > now && !s.w.tape.over() {
 			continue
@@ -204,13 +207,21 @@ func (s *scheduler) step(waiting []int) {
 
 // release lets one call go on.
 func (s *scheduler) release(place int) {
-	c, in := s.calls[place], s.instances[place/slots]
+	c, in := s.take(place), s.instances[place/slots]
 	v := s.verdict(c.kind)
 	if s.trace != nil {
 		s.note("%d/%-8s %s%v%s", in.number, slotNames[place%slots], c.name, c.args, v)
 	}
-	s.calls[place] = nil
 	c.reply <- v
+}
+
+// take is the call that waits at a place, nil for none; it waits there no more.
+func (s *scheduler) take(place int) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[place]
+	s.calls[place] = nil
+	return c
 }
 
 // verdict draws what happens to a call.
@@ -258,13 +269,19 @@ func (s *scheduler) disturb(in *instance) {
 	}
 }
 
+// waits tells whether a caller of an instance waits.
+func (s *scheduler) waits(in *instance, slot int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[in.place*slots+slot] != nil
+}
+
 // perish kills an instance; of what it has under way, some takes effect first.
 func (s *scheduler) perish(in *instance) {
 	for slot := range slots {
-		place := in.place*slots + slot
-		if c := s.calls[place]; c != nil && s.w.tape.draw(2) > 0 {
+		if s.waits(in, slot) && s.w.tape.draw(2) > 0 {
+			c := s.take(in.place*slots + slot)
 			s.note("%d/%-8s %s%v%s", in.number, slotNames[slot], c.name, c.args, lost)
-			s.calls[place] = nil
 			c.reply <- lost
 			synctest.Wait()
 		}
@@ -275,11 +292,9 @@ func (s *scheduler) perish(in *instance) {
 
 // kill ends an instance without another effect.
 func (s *scheduler) kill(in *instance) {
-	in.dead = true
+	in.dead.Store(true)
 	for slot := range slots {
-		place := in.place*slots + slot
-		if c := s.calls[place]; c != nil {
-			s.calls[place] = nil
+		if c := s.take(in.place*slots + slot); c != nil {
 			c.reply <- dead
 		}
 	}

@@ -105,7 +105,7 @@ func (x *witness) marking(c conn, id int64) {
 
 // publishing sees who begins to send.
 func (x *witness) publishing(c conn) {
-	if c.epoch != x.w.db.epoch && !c.in.dead {
+	if c.epoch != x.w.db.epoch && !c.in.dead.Load() {
 		x.violate("process %d sends under epoch %d, when epoch %d holds the lease", c.in.number, c.epoch, x.w.db.epoch)
 	}
 }
