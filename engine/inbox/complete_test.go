@@ -393,20 +393,7 @@ func TestARotationUnderLoad(t *testing.T) {
 		if n == 4 {
 			table = "CMINMSGS"
 		}
-		rows, err := s.owner.QueryContext(t.Context(), "SELECT CMINMSGS_ID FROM "+table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			var id int64
-			if err := rows.Scan(&id); err != nil {
-				t.Fatal(err)
-			}
-			want = append(want, id)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			t.Fatal(err)
-		}
+		want = append(want, s.idsOf(table)...)
 	}
 	slices.Sort(want)
 	want = slices.Compact(want)
@@ -418,6 +405,27 @@ func TestARotationUnderLoad(t *testing.T) {
 		t.Errorf("released holes %v, want none", got)
 	}
 	t.Logf("%d rows over 4 rotations; logged away %d times", len(want), log.count("server is away"))
+}
+
+// idsOf are the ids of a table.
+func (s *site) idsOf(table string) (ids []int64) {
+	s.t.Helper()
+	rows, err := s.owner.QueryContext(s.t.Context(), "SELECT CMINMSGS_ID FROM "+table)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			s.t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	return ids
 }
 
 // rotate puts the table aside under another name and one with the unmarked rows in its place. What has been read is marked

@@ -65,7 +65,7 @@ func (w *world) unfinished() string {
 			}
 			continue
 		}
-		if d.records[r.id] == nil && !r.undone && r.vanishes == 0 && !(r.late && d.late[r.id]) {
+		if d.records[r.id] == nil && !r.undone && r.vanishes == 0 && (!r.late || !d.late[r.id]) {
 			return fmt.Sprintf("row %d is not enqueued", r.id)
 		}
 	}

@@ -122,9 +122,12 @@ func (s *scheduler) run() {
 		s.instances = append(s.instances, newInstance(s, place))
 	}
 	time.Sleep(s.w.opening)
-	for s.w.violation == "" {
+	for {
 		synctest.Wait()
 		s.happen()
+		if s.w.guilty() {
+			break
+		}
 		waiting := s.waiting()
 		if s.w.tape.over() {
 			if quiet == 0 {
@@ -199,7 +202,7 @@ func (s *scheduler) step(waiting []int) {
 	case choice < 34:
 		s.release(waiting[t.draw(len(waiting))])
 	case choice < 39 || !s.w.trouble.instances:
-		time.Sleep(one[time.Duration](t, 1, 10, 100, 1000, 3000) * time.Millisecond)
+		time.Sleep(t.pause(1, 10, 100, 1000, 3000))
 	default:
 		s.disturb(s.instances[t.draw(len(s.instances))])
 	}
@@ -253,7 +256,7 @@ func (s *scheduler) disturb(in *instance) {
 	if in.ended() {
 		return
 	}
-	pause := one[time.Duration](t, 0, 1, 5, 15) * time.Second
+	pause := t.pause(0, 1000, 5000, 15000)
 	switch t.draw(3) {
 	case 0:
 		s.note("%d cut off for %s", in.number, pause)

@@ -1,6 +1,9 @@
 package simulate_test
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // tape is every choice of a schedule, in the order in which it was made. What is drawn beyond its end is
 // 0, and 0 is always the harmless choice: nothing fails, whoever waits first goes on first. So any tape, shortened
@@ -41,6 +44,11 @@ func (t *tape) over() bool { return t.at == len(t.choices) && (t.rng == nil || t
 
 // one is one of the values; the first is the harmless one.
 func one[T any](t *tape, values ...T) T { return values[t.draw(len(values))] }
+
+// pause is one of so many milliseconds.
+func (t *tape) pause(milliseconds ...int) time.Duration {
+	return time.Duration(one(t, milliseconds...)) * time.Millisecond
+}
 
 // shrink looks for a shorter and calmer tape that is still found guilty, with a bounded number of trials.
 func shrink(choices []uint16, guilty func([]uint16) bool, trials int) []uint16 {

@@ -43,6 +43,12 @@ func (x *witness) violate(format string, args ...any) {
 	}
 }
 
+func (x *witness) guilty() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.violation != ""
+}
+
 // wrote sees each commit of each process.
 func (x *witness) wrote(c conn, name string) {
 	if c.epoch != x.w.db.epoch {

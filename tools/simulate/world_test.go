@@ -48,8 +48,7 @@ type row struct {
 	identity string
 	poison   bool // no broker ever takes its events
 
-	mark     time.Duration // when it was marked, 0 while it is not
-	inspired string        // by whom
+	mark time.Duration // when it was marked, 0 while it is not
 }
 
 func (r *row) at(attempts int) fate { return r.fates[min(attempts, len(r.fates)-1)] }
@@ -99,7 +98,7 @@ func newWorld(t *tape, m mutant) *world {
 		instances: one(t, 1, 1, 2), stride: one[int64](t, 1, 1, 1, 2, 3), claim: one(t, 8, 3, 2, 1), ahead: one(t, 4, 2, 1), batch: one(t, 8, 3, 1),
 		trouble: trouble{t.draw(2) > 0, t.draw(2) > 0, t.draw(2) > 0, t.draw(2) > 0},
 	}
-	w.cutover, w.opening = one(t, "zero", "zero", "min", "max"), one[time.Duration](t, 0, 0, 1, 4)*time.Second
+	w.cutover, w.opening = one(t, "zero", "zero", "min", "max"), t.pause(0, 0, 1000, 4000)
 	w.configured = 1 + int64(t.draw(int(w.stride)))
 	w.witness = newWitness(w)
 	w.db, w.broker = newDatabase(w), &broker{w: w}
@@ -116,17 +115,17 @@ func (w *world) fill() {
 	now := time.Millisecond
 	for n := 1 + t.draw(12); n > 0; n-- {
 		id += w.stride * one[int64](t, 1, 1, 1, 1, 1, 1, 2, 4)
-		now += one[time.Duration](t, 0, 0, 10, 300, 1000, 4000) * time.Millisecond
-		r := &row{id: id, begun: now, visible: now + one[time.Duration](t, 0, 0, 0, 100, 1000, 2000)*time.Millisecond}
+		now += t.pause(0, 0, 10, 300, 1000, 4000)
+		r := &row{id: id, begun: now, visible: now + t.pause(0, 0, 0, 100, 1000, 2000)}
 		switch t.draw(14) {
 		case 10:
 			r.undone = true
 		case 11:
-			r.late, r.visible = true, now+commitDelay+one[time.Duration](t, 1, 5000, 20000)*time.Millisecond
+			r.late, r.visible = true, now+commitDelay+t.pause(1, 5000, 20000)
 		case 12:
-			r.purged = one[time.Duration](t, 1000, 1, 5000) * time.Millisecond
+			r.purged = t.pause(1000, 1, 5000)
 		case 13:
-			r.vanishes = r.visible + one[time.Duration](t, 1, 500, 3000)*time.Millisecond
+			r.vanishes = r.visible + t.pause(1, 500, 3000)
 		}
 		w.draft(r)
 		w.rows, w.byID[id] = append(w.rows, r), r
