@@ -2,7 +2,9 @@
 // elects between two instances) on a mailbox, a database and a broker in memory, on schedules drawn at random, and
 // holds what happens against a slow and obvious model.
 //
-// It has tests only: "make simulate" runs as many schedules as time allows, "make test" a bounded number.
+// It has tests only: "make simulate" runs as many schedules as time allows, "make test" a bounded number. Measured: 50,000
+// to 59,000 schedules of 310 calls a minute on one processor, which is all that one run uses; runs with other seeds (FIRST=) go beside it.
+// TestMutantsAreFound shows that it has teeth: it breaks the fakes and the wiring on purpose, in the ways that mutants lists.
 //
 //	         draws every choice from a tape
 //	┌───────────┐  lets one call go on   ┌─────────────────────────────┐      ┌──────────────────┐
