@@ -45,6 +45,16 @@ test: bin/stack
 	$(GO) vet $(PKG)
 	$(STACK) run -- $(GO) test $$($(STACK) race) -shuffle=on -count=1 -timeout 20m -p $(P) $(PKG)
 
+# How long make simulate goes on, and the seed that it begins with.
+FOR   ?= 1m
+FIRST ?= 1
+
+## simulate: the stages on fakes, in schedules drawn at random; FOR=10m, FIRST=1000000 for others, SEED=7 for that one and what happens in it
+.PHONY: simulate
+simulate:
+	$(GO) test ./tools/simulate -count=1 -timeout 0 -v -run TestSchedules -args \
+		$(if $(SEED),-simulate.seed $(SEED),-simulate.first $(FIRST) -simulate.for $(FOR) -simulate.schedules 1000000000)
+
 ## cover: test coverage by package and function, in bin/cover.html
 .PHONY: cover
 cover: bin/stack

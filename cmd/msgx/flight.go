@@ -119,6 +119,6 @@ func printFlight(cmd *cobra.Command, g *globals, db *opened, s *flight.State, ch
 	if n := len(changes); n > 0 && changes[n-1].Version > 1 {
 		fmt.Fprintf(&b, "and %s before that: --history %d\n", times(int(changes[n-1].Version-1), "version"), s.Version)
 	}
-	_, err = fmt.Fprint(cmd.OutOrStdout(), b.String())
+	_, err = fmt.Fprint(cmd.OutOrStdout(), printable(b.String()))
 	return err
 }

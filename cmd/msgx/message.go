@@ -62,7 +62,7 @@ and where they landed, and what was done to it by hand. --raw prints our own cop
 			if err := told.around(cmd.Context(), db, c.Lease.Duration); err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), told)
+			_, err = fmt.Fprint(cmd.OutOrStdout(), printable(told.String()))
 			return err
 		},
 	}

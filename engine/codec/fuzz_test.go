@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,7 +62,7 @@ func checkError(t *testing.T, m *message.Message, err error) {
 		t.Fatalf("class %q", fault.Class)
 	}
 	text := err.Error()
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) || utf8.RuneCountInString(text) > maxText+1 || utf8.RuneCountInString(fault.Value) > maxValue+1 {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, message.Unsafe) || utf8.RuneCountInString(text) > maxText+1 || utf8.RuneCountInString(fault.Value) > maxValue+1 {
 		t.Fatalf("unsafe text %q", text)
 	}
 	if fault.Path == "" || fault.Want == "" {

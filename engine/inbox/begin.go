@@ -19,11 +19,20 @@ func (i *Inbox) begin(ctx context.Context) (rest, error) {
 		return i.storeFailed(ctx, err)
 	}
 	if !found {
-		if again, err := i.seed(ctx); err != nil {
-			return again, err
+		again, refused := i.seed(ctx)
+		if refused != nil && !errors.Is(refused, fault.ErrRefused) {
+			return again, refused
 		}
-		if cursor, found, err = i.n.Store.Cursor(ctx); err != nil || !found {
-			return i.storeFailed(ctx, errors.Join(err, errors.New("the seeded cursor is not there")))
+		// A refusal for a cursor that is there by now is none: the reply to a seed may have been lost
+		// while the database was still at it.
+		cursor, found, err = i.n.Store.Cursor(ctx)
+		switch {
+		case err != nil:
+			return i.storeFailed(ctx, err)
+		case refused != nil && !found:
+			return again, refused
+		case !found:
+			return i.storeFailed(ctx, errors.New("the seeded cursor is not there"))
 		}
 	}
 	i.cursor = &cursor
@@ -52,16 +61,10 @@ func (i *Inbox) seed(ctx context.Context) (rest, error) {
 	}
 	i.mailbox.Over()
 	now := i.n.Clock.Now()
-	if err := i.n.Writer.Seed(ctx, mark, i.o.Cutover, now); err != nil {
+	if err := i.n.Writer.Seed(ctx, mark, i.o.Cutover, missing(below, first, mark, now), now); err != nil {
 		return i.storeFailed(ctx, err)
 	}
 	i.n.Log.Info("watermark seeded", slog.String("cutover", i.o.Cutover), slog.Int64("watermark", mark))
-	if gaps := missing(below, first, mark, now); len(gaps) > 0 {
-		step := watermark.Step{Cursor: watermark.Cursor{Watermark: mark, SeededAt: now}, Holes: gaps}
-		if _, err := i.n.Writer.Advance(ctx, step, now); err != nil {
-			return i.storeFailed(ctx, err)
-		}
-	}
 	return rest{}, nil
 }
 

@@ -90,6 +90,8 @@ type database struct {
 	err      error // of reads
 	writeErr error // of Advance, which is then not done
 	lostErr  error // of Advance, which is done all the same
+	seedErr  error // of Seed, once, which is done all the same
+	blind    int   // so many readings of the cursor see what was before
 	hangs    bool  // reads what is paused for ever
 }
 
@@ -102,7 +104,7 @@ func (d *database) set(fn func(*database)) {
 func (d *database) Cursor(context.Context) (watermark.Cursor, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.cursor == nil {
+	if d.blind--; d.cursor == nil || d.blind >= 0 {
 		return watermark.Cursor{}, false, d.err
 	}
 	c := *d.cursor
@@ -132,7 +134,7 @@ func (d *database) Paused(ctx context.Context) (map[string]bool, error) {
 	return map[string]bool{inbox.Stage: d.paused}, d.err
 }
 
-func (d *database) Seed(_ context.Context, mark int64, how string, at time.Time) error {
+func (d *database) Seed(_ context.Context, mark int64, how string, missing []watermark.Hole, at time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cursor != nil {
@@ -140,6 +142,12 @@ func (d *database) Seed(_ context.Context, mark int64, how string, at time.Time)
 	}
 	d.seeds = append(d.seeds, fmt.Sprintf("%s %d", how, mark))
 	d.cursor = &watermark.Cursor{Watermark: mark, SeededAt: at}
+	d.ledger = append(d.ledger, missing...)
+	if d.seedErr != nil {
+		err := d.seedErr
+		d.seedErr = nil
+		return err
+	}
 	return nil
 }
 

@@ -17,7 +17,10 @@
 //   - A new row is never taken for an old one: when the table would hand out ids at or
 //     below the watermark again, reading stops until an operator has mended it and resumes
 //     the inbox or starts it again.
-//   - Where an empty database begins to read is said by the operator, never assumed.
+//   - Where an empty database begins to read is said by the operator, never assumed. The seed and the ids that are
+//     missing just below it are stored together.
+//   - The age of a hole outlives the process. It is measured by the clocks of the hosts, which therefore have to agree
+//     to well within the commit delay when one instance takes over from another.
 //   - What is persisted is all there is: after a restart or an error the cursor is read again.
 //
 // # Failures
@@ -27,7 +30,11 @@
 //	                                    repeated, which is safe because enqueueing is
 //	lost reply to COMMIT                the same: reading the cursor resolves it
 //	lease lost (fault.ErrFenced)        Run returns it: another instance goes on from the cursor
+//	lost reply to a seed                the cursor is read again; a second seed is refused, and reading goes on from the first
 //	no seed, or a refused one           Run returns it, saying what to configure
+//	the table is exchanged or renamed   as for a mailbox that is away; what is there afterwards is looked up. Rows that
+//	                                    the owner leaves behind unread are holes
+//	a read breaks in the middle         an error: nothing of it counts
 //	a missing id                        nothing past it is enqueued until it turns up or its age is
 //	                                    the commit delay; then it is a permanent hole: metric, log, ledger
 //	a row in a permanent hole           recorded as late, metric, logged as an error; left to the operator

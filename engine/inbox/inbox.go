@@ -36,7 +36,9 @@ type Store interface {
 
 // Writer is what the inbox writes. Every write is fenced.
 type Writer interface {
-	Seed(ctx context.Context, mark int64, how string, at time.Time) error
+	// Seed sets where reading begins, once, together with the ids at or below it that are looked at again;
+	// fault.ErrRefused when reading has begun already.
+	Seed(ctx context.Context, mark int64, how string, missing []watermark.Hole, at time.Time) error
 	Advance(ctx context.Context, step watermark.Step, at time.Time) (enqueued int, err error)
 	RecordLate(ctx context.Context, rows []watermark.Row, at time.Time) error
 }

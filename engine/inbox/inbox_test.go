@@ -308,6 +308,24 @@ func TestRowsBelowASeedThatTurnUpLater(t *testing.T) {
 	})
 }
 
+// The reply to a seed is lost while the database is still at it: the cursor is not there yet, and a second seed is refused.
+func TestASeedWhoseReplyIsLost(t *testing.T) {
+	in(t, func(b *bench) {
+		b.store.cursor, b.options.Cutover = nil, "max"
+		b.store.seedErr, b.store.blind = fmt.Errorf("seed: %w", fault.ErrCommitInDoubt), 2
+		b.mailbox.put(95, 97, 100)
+		stop := b.start()
+		b.pass(3 * time.Second)
+		b.mailbox.put(98, 101)
+		b.pass(2 * time.Minute)
+		b.store.check(b.T, "seeded once", 101)
+		if diff := cmp.Diff([]int64{98}, b.store.late); diff != "" {
+			b.Errorf("late (-want +got):\n%s", diff)
+		}
+		b.ends(stop, nil)
+	})
+}
+
 func TestACommitDelayHasToBeGiven(t *testing.T) {
 	if _, err := inbox.New(inbox.Needs{}, inbox.Options{}); err == nil || !strings.Contains(err.Error(), "msgx.pipeline.max-commit-delay") {
 		t.Errorf("New: %v, want it to ask for the commit delay", err)

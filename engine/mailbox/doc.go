@@ -32,6 +32,8 @@
 //
 // An error wraps fault.ErrUnavailable when the server does not take part at
 // all: it cannot be reached, is starting, stopping or read-only, does not let us in, or
-// the connection broke or the call timed out. Anything else is about the statement: a column
-// that is missing, a lock that was waited for too long, a value that was refused.
+// the connection broke or the call timed out; and when the table as a whole is not as configured
+// or not there, as while its owner exchanges it for another. That is no message's fault: it is waited for, and the table is looked up
+// again. Open alone tells it apart, because then it is a mistake of the configuration. Anything else is about the
+// statement: a lock that was waited for too long, a value that was refused.
 package mailbox

@@ -28,6 +28,8 @@ var away = map[uint16]bool{
 	1080: true, // forcing close of a thread
 	1129: true, // host is blocked
 	1130: true, // host is not allowed
+	1142: true, // the account may not read, or mark, the table
+	1143: true, // … or a column of it
 	1152: true, // aborted connection
 	1158: true, // network errors: read …
 	1159: true,
@@ -46,13 +48,23 @@ var away = map[uint16]bool{
 	4031: true, // disconnected for inactivity
 }
 
+// otherTable tells that the table is not, or not any more, what was looked up.
+func otherTable(err error) bool {
+	const (
+		noSuchColumn = 1054
+		noSuchTable  = 1146
+	)
+	var refused *mysql.MySQLError
+	return errors.As(err, &refused) && (refused.Number == noSuchColumn || refused.Number == noSuchTable)
+}
+
 func unavailable(err error) bool {
 	var refused *mysql.MySQLError
 	if errors.As(err, &refused) {
-		return away[refused.Number]
+		return away[refused.Number] || otherTable(err)
 	}
 	var network net.Error
-	return errors.As(err, &network) ||
+	return errors.As(err, &network) || errors.Is(err, fault.ErrUnavailable) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, context.DeadlineExceeded)

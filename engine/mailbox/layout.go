@@ -192,6 +192,15 @@ func (m *Mailbox) layoutOf(ctx context.Context) (*layout, error) {
 	return m.known, nil
 }
 
+// forget has the layout looked up again before it is next used, unless somebody has done so already.
+func (m *Mailbox) forget(l *layout) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == l {
+		m.known = nil
+	}
+}
+
 // CheckOutbound looks the outbound table up.
 func (m *Mailbox) CheckOutbound(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, m.config.ReadTimeout)

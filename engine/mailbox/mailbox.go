@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,8 +93,13 @@ func (m *Mailbox) within(ctx context.Context, bound time.Duration, doing string,
 	call, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	l, err := m.layoutOf(call)
+	if err != nil && !unavailable(err) { // no statement can do without it, whatever row it is about
+		err = fmt.Errorf("%w: %w", fault.ErrUnavailable, err)
+	}
 	if err == nil {
-		err = fn(call, l)
+		if err = fn(call, l); otherTable(err) {
+			m.forget(l)
+		}
 	}
 	if err != nil {
 		return failed(ctx, doing, err)

@@ -31,7 +31,7 @@
 //	what happens                                  what becomes of the message
 //	raw in neither mailbox nor our own copies     DEAD(MALFORMED) raw-missing
 //	body cannot be read, mailbox answers          FAILED(INFRA)
-//	mailbox or PostgreSQL away                    nothing: wait with back-off, log once each way
+//	mailbox (or its table) or PostgreSQL away     nothing: wait with back-off, log once each way
 //	body is not well-formed, or breaks the format DEAD(MALFORMED)
 //	catalogue may be wrong (codec error)          FAILED(CODEC_ERROR)
 //	decoder panics                                FAILED(CODEC_ERROR), stack in the log

@@ -143,7 +143,7 @@ func TestFencedWriterWritesNothing(t *testing.T) {
 	before := contents(t, s)
 	ctx := t.Context()
 	calls := map[string]func() error{
-		"Seed": func() error { return old.Seed(ctx, 5, "max", noon) },
+		"Seed": func() error { return old.Seed(ctx, 5, "max", nil, noon) },
 		"Advance": func() error {
 			_, err := old.Advance(ctx, watermark.Step{Enqueue: []watermark.Row{{MsgID: 3}}, Cursor: watermark.Cursor{Watermark: 3}}, noon)
 			return err

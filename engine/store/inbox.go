@@ -88,8 +88,8 @@ func (s *Store) Cursor(ctx context.Context) (c watermark.Cursor, found bool, err
 }
 
 // Seed sets where reading begins, once: it returns fault.ErrRefused on a database that has
-// a watermark, a seeding, or processing records.
-func (w *Writer) Seed(ctx context.Context, mark int64, how string, at time.Time) error {
+// a watermark, a seeding, or processing records. The ids that are missing at or below it go into the ledger with it.
+func (w *Writer) Seed(ctx context.Context, mark int64, how string, missing []watermark.Hole, at time.Time) error {
 	var current int64
 	var seeded *time.Time
 	var records bool
@@ -113,6 +113,9 @@ func (w *Writer) Seed(ctx context.Context, mark int64, how string, at time.Time)
 			return fmt.Errorf("%w: there are processing records already", fault.ErrRefused)
 		}
 		tx.Finally(sqlSeed, mark, at, how)
+		for _, h := range missing {
+			tx.Finally(sqlSaveHole, h.First, h.Last, h.Since, h.Outcome, holeEnd(h, at))
+		}
 		return nil
 	})
 }

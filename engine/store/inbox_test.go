@@ -19,20 +19,20 @@ func TestSeedOnlyOnce(t *testing.T) {
 	if _, found, err := s.Cursor(t.Context()); err != nil || found {
 		t.Fatalf("cursor of a new database: found %v, %v", found, err)
 	}
-	if err := w.Seed(t.Context(), 0, "zero", noon); err != nil {
+	if err := w.Seed(t.Context(), 0, "zero", nil, noon); err != nil {
 		t.Fatalf("seed: %v", err)
 	}
 	got, found, err := s.Cursor(t.Context())
 	if diff := cmp.Diff(watermark.Cursor{SeededAt: noon}, got); err != nil || !found || diff != "" {
 		t.Errorf("cursor: found %v, %v (-want +got):\n%s", found, err, diff)
 	}
-	if err := w.Seed(t.Context(), 5, "max", noon); !errors.Is(err, fault.ErrRefused) {
+	if err := w.Seed(t.Context(), 5, "max", nil, noon); !errors.Is(err, fault.ErrRefused) {
 		t.Errorf("seed again: got %v, want ErrRefused", err)
 	}
 
 	_, w = fresh(t)
 	enqueue(t, w, 1, 1)
-	if err := w.Seed(t.Context(), 5, "max", noon); !errors.Is(err, fault.ErrRefused) {
+	if err := w.Seed(t.Context(), 5, "max", nil, noon); !errors.Is(err, fault.ErrRefused) {
 		t.Errorf("seed after consuming: got %v, want ErrRefused", err)
 	}
 
@@ -40,7 +40,7 @@ func TestSeedOnlyOnce(t *testing.T) {
 	if _, err := s.pool.Exec(t.Context(), "INSERT INTO proc_state (msg_id, enqueued_at, updated_at) VALUES (9, now(), now())"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Seed(t.Context(), 5, "max", noon); !errors.Is(err, fault.ErrRefused) {
+	if err := w.Seed(t.Context(), 5, "max", nil, noon); !errors.Is(err, fault.ErrRefused) {
 		t.Errorf("seed beside records: got %v, want ErrRefused", err)
 	}
 }
