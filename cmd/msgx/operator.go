@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -10,9 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"msgx/cmd/msgx/config"
+	"msgx/cmd/msgx/core"
 	"msgx/cmd/msgx/daemon"
+	"msgx/engine/fault"
 	"msgx/engine/mailbox"
 	"msgx/engine/message"
+	"msgx/engine/rehearse"
 	"msgx/engine/replay"
 )
 
@@ -139,8 +144,13 @@ func (g *globals) workbench(cmd *cobra.Command) (*workbench, error) {
 	if err != nil {
 		return nil, err
 	}
+	judge, err := db.liveJudge(cmd.Context(), c)
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
 	w := &workbench{opened: db, config: c}
-	parts := replay.Parts{Store: db, Decoder: db.mind.Codec, Judge: db.mind.Judge, IdentityMemory: c.Identity.Memory}
+	parts := replay.Parts{Store: db, Decoder: db.mind.Codec, Judge: judge, IdentityMemory: c.Identity.Memory}
 	for _, class := range c.Replay.Classes {
 		parts.Classes = append(parts.Classes, message.ErrorClass(class))
 	}
@@ -153,6 +163,30 @@ func (g *globals) workbench(cmd *cobra.Command) (*workbench, error) {
 	}
 	w.replay = replay.New(parts)
 	return w, nil
+}
+
+// liveJudge judges by the rule set that is live, whatever the configuration names now. Before the first one was,
+// and when its files make another under the catalogue of today, it is that of the configuration.
+func (o *opened) liveJudge(ctx context.Context, c *config.Config) (rehearse.Judge, error) {
+	live, found, err := o.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		set, err := o.Ruleset(ctx, live.Hash)
+		if err != nil {
+			return nil, err
+		}
+		_, judge, err := core.NewWorkshop(c, o.mind.Catalogue, "plan").Recall(set)
+		if !errors.Is(err, fault.ErrNotFound) {
+			return judge, err
+		}
+	}
+	mind, err := core.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return mind.Judge, nil
 }
 
 func (w *workbench) Close() {
