@@ -172,3 +172,21 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestFollowsNames: a table that the file holds is the same under another name.
+func TestFollowsNames(t *testing.T) {
+	for _, tt := range []struct{ held, body, want string }{
+		{`local seen = {}`, `local s = seen s.x = msg.kind return {}`, `MX109 s.x is written to when "seen" is read-only already: the file holds it`},
+		{`local seen = { kinds = {} }`, `local k = seen.kinds local again = k again.x = 1 return {}`, `MX109 again.x is written to when "seen" is read-only already: the file holds it`},
+		{"local seen = {}\nlocal insert = table.insert", `insert(seen, msg.kind) return {}`, `MX109 seen is written to when "seen" is read-only already: the file holds it`},
+		{`local seen = {}`, `local s = seen s = {} s.x = 1 return {}`, ""},
+		{`local seen = {}`, `local s = { seen } s.x = 1 return {}`, ""},
+		{`local seen = {}`, `local seen = {} local s = seen s.x = 1 return {}`, ""},
+	} {
+		text := tt.held + "\n" + gate("", tt.body)
+		got := strings.Join(found(t, map[string]string{"rules/flop-gtdt@2.lua": text}), "\n")
+		if (tt.want == "") == strings.Contains(got, "MX109") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s; %s\ngot  %q\nwant %s", tt.held, tt.body, got, tt.want)
+		}
+	}
+}

@@ -46,8 +46,8 @@ func (f *file) written(table ast.Expr, by *function, at ast.Expr) {
 		f.say(diagnostic.InputWrite, f.at(at), "", "%s is read-only: %s is what the rule is given", syntax.Expr(at), t)
 		return
 	}
-	id, ok := root(table).(*ast.IdentExpr)
-	if !ok || by == nil {
+	id := f.origin(table)
+	if id == nil || by == nil {
 		return
 	}
 	v := f.scope.vars[id]
@@ -58,6 +58,26 @@ func (f *file) written(table ast.Expr, by *function, at ast.Expr) {
 	if made || f.required(id) != "" {
 		f.say(diagnostic.ModuleWrite, f.at(at), "", "%s is written to when %q is read-only already: the file holds it", syntax.Expr(at), v.name)
 	}
+}
+
+// origin is the name from which a table was reached, through locals that only stand for
+// what another name holds; nil where there is none.
+func (f *file) origin(table ast.Expr) *ast.IdentExpr {
+	for range 16 { // a chain of locals is short; each could stand for itself in code that does not load
+		id, ok := root(table).(*ast.IdentExpr)
+		if !ok {
+			return nil
+		}
+		v := f.scope.vars[id]
+		if v == nil || v.writes > 0 || v.value == nil {
+			return id
+		}
+		if _, alias := root(v.value).(*ast.IdentExpr); !alias {
+			return id
+		}
+		table = v.value
+	}
+	return nil
 }
 
 // atLoad tells a function that may run while its file is being loaded, when tables can
@@ -100,7 +120,7 @@ func (f *file) callPurity(c *ast.FuncCallExpr) {
 
 // nativeCall names the function of string, table or math that is called.
 func (f *file) nativeCall(c *ast.FuncCallExpr) (lib, name string) {
-	a, ok := c.Func.(*ast.AttrGetExpr)
+	a, ok := f.local(c.Func).(*ast.AttrGetExpr)
 	if !ok {
 		return "", ""
 	}
