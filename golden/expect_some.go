@@ -88,6 +88,11 @@ func (r *reader) statements(text string, line int) *partial {
 	if len(p.sections) == 0 {
 		r.fault(line-1, "found no statement, expected a message such as %s: or %s: with what has to come of it", r.anyMessage(), afterwardsName)
 	}
+	for _, s := range p.sections {
+		if s.state == "" && len(s.statements) == 0 && !slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Line == s.line }) {
+			r.fault(s.line, "%s: holds whatever comes, expected an outcome behind it, or statements below it", s.head)
+		}
+	}
 	return p
 }
 

@@ -57,6 +57,8 @@ func TestFaults(t *testing.T) {
 
 		{"some beside all", standCase + "-- expect-some --\n01-first.xml: SUCCEEDED\n", "case.txtar:29: found expect-some beside expect, expected one of them"},
 		{"nothing said", someCase("# nothing\n"), "case.txtar:15: found no statement, expected a message such as 01-first.xml: or afterwards:"},
+		{"a message with nothing", someCase("01-first.xml:\n# contains: x\n"), "case.txtar:16: 01-first.xml: holds whatever comes, expected an outcome behind it, or statements below it"},
+		{"afterwards with nothing", someCase("01-first.xml: DEAD\nafterwards:\n"), "case.txtar:17: afterwards: holds whatever comes"},
 		{"of no message", someCase("  contains: x\n"), `case.txtar:16: found "contains: x" below no message, expected a message such as 01-first.xml: or afterwards: before it`},
 		{"of an unknown message", someCase("01-frist.xml: DEAD\n"), `case.txtar:16: "01-frist.xml" is no message of the case, did you mean 01-first.xml?`},
 		{"of afterward", someCase("afterward:\n  unchanged: 1\n"), `"afterward" is no message of the case, did you mean afterwards?`},

@@ -34,6 +34,9 @@ scripts, its golden cases in DIR/golden, and what an editor needs.`,
 			if args[0] == shipped {
 				return exportShipped(cmd.OutOrStdout(), args[1])
 			}
+			if err := isHash(args[0]); err != nil { // before a server is asked
+				return err
+			}
 			db, err := g.onRecord(cmd)
 			if err != nil {
 				return err

@@ -26,3 +26,11 @@ func TestRulesExportBeginsADirectory(t *testing.T) {
 		t.Errorf("into what is there: exit %d, %s%s", r.code, r.out, r.err)
 	}
 }
+
+// A mistyped name is told without asking a server.
+func TestRulesExportOfAMistypedName(t *testing.T) {
+	r := run("rules", "export", "shiped", t.TempDir())
+	if r.code != exitUsage || !strings.Contains(r.err, `rule set "shiped": expected a hash, or its first 4 characters or more, did you mean shipped?`) {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+}

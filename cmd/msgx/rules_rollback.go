@@ -9,6 +9,7 @@ import (
 
 	"msgx/cmd/msgx/core"
 	"msgx/engine/fault"
+	"msgx/engine/nearest"
 	"msgx/engine/ruleset"
 )
 
@@ -59,8 +60,8 @@ var hashPrefix = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
 
 // named completes the beginning of a hash.
 func (db *onRecord) named(cmd *cobra.Command, text string) (string, error) {
-	if !hashPrefix.MatchString(text) {
-		return "", usagef("rule set %q: expected a hash, or its first 4 characters or more", text)
+	if err := isHash(text); err != nil {
+		return "", err
 	}
 	hash, err := db.RulesetNamed(cmd.Context(), text)
 	switch {
@@ -70,6 +71,14 @@ func (db *onRecord) named(cmd *cobra.Command, text string) (string, error) {
 		return "", usageError{err}
 	}
 	return hash, err
+}
+
+// isHash refuses what cannot name a rule set on record.
+func isHash(text string) error {
+	if !hashPrefix.MatchString(text) {
+		return usagef("rule set %q: expected a hash, or its first 4 characters or more%s", text, nearest.Hint(text, []string{shipped}))
+	}
+	return nil
 }
 
 // loadsHere loads a rule set of the record without asking for it.

@@ -190,6 +190,8 @@ func (l *loader) syntaxError(name string, err error) {
 	switch {
 	case errors.As(err, &e) && e.Pos.Line <= 0:
 		f.Text = e.Message + " at the end of the file"
+	case errors.As(err, &e) && e.Token == "\xef" && e.Pos.Line == 1:
+		f.Line, f.Column, f.Text = 1, 1, "a byte order mark before the text; save the file as UTF-8 without one"
 	case errors.As(err, &e):
 		// The parser has read the word already.
 		f.Line, f.Column, f.Text = e.Pos.Line, max(1, e.Pos.Column-len(e.Token)+1), fmt.Sprintf("%s near %q", e.Message, e.Token)

@@ -120,6 +120,14 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark: what cannot be seen is named.
+func TestByteOrderMark(t *testing.T) {
+	want := []string{"MX001 a byte order mark before the text; save the file as UTF-8 without one"}
+	if diff := cmp.Diff(want, found(t, map[string]string{"rules/flop-gtdt@2.lua": "\ufeff" + gate("", "return {}")}, "rules/flop-gtdt@2.lua")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestPaths: only the findings of what was asked for, judged in the whole.
 func TestPaths(t *testing.T) {
 	files := map[string]string{"rules/flop-gtdt@2.lua": "return 1", "rules/flop-ckdt@2.lua": "return 1"}
