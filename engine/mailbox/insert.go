@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/message"
 )
 
@@ -28,7 +29,9 @@ func (m *Mailbox) Insert(ctx context.Context, body []byte, meta message.Meta, at
 	err := m.writing(ctx, "insert a message", func(ctx context.Context, l *layout) error {
 		columns, values := m.newRow(l, body, meta, at)
 		marks := strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
+		failpoint.Before(failpoint.Insert)
 		result, err := m.db.ExecContext(ctx, fmt.Sprintf(sqlInsert, l.table, strings.Join(columns, ","), marks), values...)
+		failpoint.After(failpoint.Insert)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/message"
 )
 
@@ -126,7 +127,9 @@ func (m *Mailbox) mark(ctx context.Context, l *layout, ids []int64, at string) (
 		args = append(args, m.config.ProcessedStatus)
 	}
 	empty := fmt.Sprintf(sqlEmptyMark, l.processed.name)
+	failpoint.Before(failpoint.Mark)
 	result, err := m.db.ExecContext(ctx, fmt.Sprintf(sqlMark, l.table, set, l.id.name, idList(ids), empty), args...)
+	failpoint.After(failpoint.Mark)
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"msgx/engine/catalogue"
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 )
 
@@ -140,6 +141,7 @@ func AlignBounds(ctx context.Context, url string, cat *catalogue.Catalogue) (cha
 		return 0, fmt.Errorf("store: align bounds: %w", classify(ctx, err))
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the transaction has reported its own outcome
+	failpoint.Before(failpoint.AlignBounds)
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		differing, err := differences(ctx, tx, cat)
 		if err != nil {
@@ -153,6 +155,7 @@ func AlignBounds(ctx context.Context, url string, cat *catalogue.Catalogue) (cha
 		changed = len(differing)
 		return nil
 	})
+	failpoint.After(failpoint.AlignBounds)
 	if err != nil {
 		return 0, fmt.Errorf("store: align bounds: %w", classify(ctx, err))
 	}

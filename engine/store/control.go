@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 )
 
@@ -62,7 +63,7 @@ func (s *Store) SetPaused(ctx context.Context, stage string, paused bool, who, w
 	if who == "" || why == "" {
 		return fmt.Errorf("store: %s: %w: it needs a name and a reason", op, fault.ErrRefused)
 	}
-	err := s.InTx(ctx, func(tx *Tx) error {
+	err := s.InTx(ctx, failpoint.Pause, func(tx *Tx) error {
 		tx.Finally(sqlSetControl, "pause", stage, value, who, why, at)
 		tx.Finally(sqlLogOperator, at, who, action, stage, why)
 		return nil
@@ -88,7 +89,7 @@ func (s *Store) Fact(ctx context.Context, name string) (value string, found bool
 
 // SetFact keeps a setting that data depend on.
 func (w *Writer) SetFact(ctx context.Context, name, value string, at time.Time) error {
-	return w.inTx(ctx, "keep fact "+name, nil, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.KeepFact, "keep fact "+name, nil, func(tx *Tx) error {
 		tx.Finally(sqlSetFact, name, value, at)
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/engine/watermark"
 )
@@ -103,7 +104,7 @@ func (w *Writer) Seed(ctx context.Context, mark int64, how string, missing []wat
 		})
 		b.Queue(sqlAnyRecord).QueryRow(func(row pgx.Row) error { return row.Scan(&records) })
 	}
-	return w.inTx(ctx, fmt.Sprintf("seed the watermark with %d", mark), first, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.Seed, fmt.Sprintf("seed the watermark with %d", mark), first, func(tx *Tx) error {
 		switch {
 		case seeded != nil:
 			return fmt.Errorf("%w: the watermark was seeded at %s and is %d", fault.ErrRefused, seeded.UTC().Format(time.RFC3339), current)
@@ -136,7 +137,7 @@ func (w *Writer) Advance(ctx context.Context, step watermark.Step, at time.Time)
 		ids, received := columnsOf(step.Enqueue)
 		b.Queue(sqlEnqueue, ids, received, at).Exec(countInto(&enqueued))
 	}
-	err = w.inTx(ctx, fmt.Sprintf("advance the inbox to %d", step.Cursor.Watermark), first, func(tx *Tx) error {
+	err = w.inTx(ctx, failpoint.Advance, fmt.Sprintf("advance the inbox to %d", step.Cursor.Watermark), first, func(tx *Tx) error {
 		if current > step.Cursor.Watermark {
 			return fmt.Errorf("%w: the watermark is %d", fault.ErrMoved, current)
 		}
@@ -179,7 +180,7 @@ func (w *Writer) RecordLate(ctx context.Context, rows []watermark.Row, at time.T
 		return nil
 	}
 	ids, received := columnsOf(rows)
-	return w.inTx(ctx, "record late rows", nil, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.RecordLate, "record late rows", nil, func(tx *Tx) error {
 		tx.Finally(sqlRecordLate, ids, received, at)
 		return nil
 	})

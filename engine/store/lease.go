@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) ClaimLease(ctx context.Context, holder string, lease time.Durati
 		// A living holder is never made to wait by the locks below.
 		return 0, false, err
 	}
-	err = s.InTx(ctx, func(tx *Tx) error {
+	err = s.InTx(ctx, failpoint.ClaimLease, func(tx *Tx) error {
 		var b pgx.Batch
 		b.Queue(sqlLockLease).QueryRow(func(row pgx.Row) error { return row.Scan(&epoch) })
 		b.Queue(sqlLockHeartbeat, lease.Seconds()).QueryRow(func(row pgx.Row) error { return row.Scan(&stale) })
@@ -89,17 +90,19 @@ func heldTooLong(err error) bool {
 
 // BeatLease keeps the lease. It returns fault.ErrFenced when it is not ours any more.
 func (s *Store) BeatLease(ctx context.Context, epoch int64, holder string) error {
-	return s.onOwnHeartbeat(ctx, "keep the lease", sqlBeat, epoch, holder)
+	return s.onOwnHeartbeat(ctx, failpoint.BeatLease, "keep the lease", sqlBeat, epoch, holder)
 }
 
 // ReleaseLease lets another instance take over at once. It returns fault.ErrFenced when the lease is not ours any more.
 func (s *Store) ReleaseLease(ctx context.Context, epoch int64, holder string) error {
-	return s.onOwnHeartbeat(ctx, "release the lease", sqlReleaseLease, epoch, holder)
+	return s.onOwnHeartbeat(ctx, failpoint.ReleaseLease, "release the lease", sqlReleaseLease, epoch, holder)
 }
 
-func (s *Store) onOwnHeartbeat(ctx context.Context, op, sql string, epoch int64, holder string) error {
+func (s *Store) onOwnHeartbeat(ctx context.Context, at failpoint.Boundary, op, sql string, epoch int64, holder string) error {
 	return s.read(ctx, op, func(ctx context.Context) error {
+		failpoint.Before(at)
 		tag, err := s.pool.Exec(ctx, sql, epoch, holder)
+		failpoint.After(at)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = fault.ErrFenced
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/engine/message"
 )
@@ -72,7 +73,7 @@ func (w *Writer) HoldMarks(ctx context.Context, ids []int64, mark func(ctx conte
 			return err
 		})
 	}
-	return w.inTx(ctx, "hold marks", first, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.HoldMarks, "hold marks", first, func(tx *Tx) error {
 		if len(held) == 0 {
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/migrations"
 )
@@ -36,7 +37,10 @@ func Migrate(ctx context.Context, url string) (from, to int64, err error) {
 	if from, err = provider.GetDBVersion(ctx); err != nil {
 		return 0, 0, fmt.Errorf("store: migrate: read the schema version: %w", classify(ctx, err))
 	}
-	if _, err = provider.Up(ctx); err != nil {
+	failpoint.Before(failpoint.Migrate)
+	_, err = provider.Up(ctx)
+	failpoint.After(failpoint.Migrate)
+	if err != nil {
 		return from, from, fmt.Errorf("store: migrate from version %d: %w", from, classify(ctx, err))
 	}
 	if to, err = provider.GetDBVersion(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/engine/message"
 )
@@ -169,7 +170,7 @@ func (s *Store) operate(ctx context.Context, p operation, ids []int64, o message
 		return nil, nil, fmt.Errorf("store: %s: %w: it needs a name and a reason", op, fault.ErrRefused)
 	}
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	err = s.InTx(ctx, func(tx *Tx) error {
+	err = s.InTx(ctx, failpoint.Operate, func(tx *Tx) error {
 		found, err := p.lock(ctx, tx, ids)
 		if err != nil {
 			return err

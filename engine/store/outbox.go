@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"msgx/engine/event"
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 )
 
@@ -167,7 +168,7 @@ func (w *Writer) ConfirmEvents(ctx context.Context, sent []event.Delivery, at ti
 		ids[i], targets[i], versions[i] = d.Event.ID, string(d.Event.Target), d.Event.Version
 		topics[i], partitions[i], offsets[i] = d.Landing.Topic, int32(d.Landing.Partition), d.Landing.Offset
 	}
-	return w.inTx(ctx, "confirm events", nil, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.ConfirmEvent, "confirm events", nil, func(tx *Tx) error {
 		tx.Finally(sqlConfirmEvents, at, ids, targets, versions, topics, partitions, offsets)
 		return nil
 	})
@@ -175,21 +176,21 @@ func (w *Writer) ConfirmEvents(ctx context.Context, sent []event.Delivery, at ti
 
 // DeferEvent lets an event back off until next. fault.ErrMoved: it is not unsent in that generation any more.
 func (w *Writer) DeferEvent(ctx context.Context, e event.Event, attempts int, next time.Time, reason string) error {
-	return w.onEvent(ctx, fmt.Sprintf("defer event %d", e.ID), sqlDeferEvent,
+	return w.onEvent(ctx, failpoint.DeferEvent, fmt.Sprintf("defer event %d", e.ID), sqlDeferEvent,
 		e.ID, string(e.Target), e.Version, attempts, next, safe(reason, reasonLimit))
 }
 
 // BuryEvent gives an event up; it stays as a dead letter and frees its lane. fault.ErrMoved as for DeferEvent.
 func (w *Writer) BuryEvent(ctx context.Context, e event.Event, attempts int, reason string, at time.Time) error {
-	return w.onEvent(ctx, fmt.Sprintf("bury event %d", e.ID), sqlBuryEvent,
+	return w.onEvent(ctx, failpoint.BuryEvent, fmt.Sprintf("bury event %d", e.ID), sqlBuryEvent,
 		e.ID, string(e.Target), e.Version, attempts, safe(reason, reasonLimit), at)
 }
 
 // onEvent changes one unsent event.
-func (w *Writer) onEvent(ctx context.Context, op, sql string, args ...any) error {
+func (w *Writer) onEvent(ctx context.Context, at failpoint.Boundary, op, sql string, args ...any) error {
 	var changed int
 	first := func(b *pgx.Batch) { b.Queue(sql, args...).Exec(countInto(&changed)) }
-	return w.inTx(ctx, op, first, func(*Tx) error {
+	return w.inTx(ctx, at, op, first, func(*Tx) error {
 		if changed == 0 {
 			return fault.ErrMoved
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"msgx/engine/decision"
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/engine/message"
 )
@@ -124,7 +125,7 @@ func (s *Store) RawCopy(ctx context.Context, msgID int64) (raw message.Raw, foun
 // fault.ErrMoved: the message is not the head. fault.ErrFenced: another instance leads.
 // fault.ErrCommitInDoubt: ask Resolve. In every other error nothing was written.
 func (w *Writer) Decide(ctx context.Context, c decision.Claim, judge func(decision.Claimed) (decision.Settlement, error)) error {
-	err := w.store.InTx(ctx, func(tx *Tx) error {
+	err := w.store.InTx(ctx, failpoint.Decide, func(tx *Tx) error {
 		claimed, expired, err := w.claim(ctx, tx, c)
 		if err != nil {
 			return err
@@ -241,7 +242,7 @@ func (w *Writer) Resolve(ctx context.Context, msgID int64) (state message.State,
 		b.Queue(sqlLockPipeline)
 		b.Queue(sqlState, msgID).Query(atMostOne(&state))
 	}
-	err = w.inTx(ctx, op, first, func(*Tx) error {
+	err = w.inTx(ctx, failpoint.Resolve, op, first, func(*Tx) error {
 		if state == "" {
 			return fault.ErrNotFound
 		}

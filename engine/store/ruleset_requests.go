@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/engine/ruleset"
 )
@@ -63,7 +64,7 @@ func (s *Store) AskRuleset(ctx context.Context, r ruleset.Request) (id int64, er
 	if r.Who == "" || r.Why == "" {
 		return 0, fmt.Errorf("store: %s: %w: it needs a name and a reason", op, fault.ErrRefused)
 	}
-	err = s.InTx(ctx, func(tx *Tx) error {
+	err = s.InTx(ctx, failpoint.AskRules, func(tx *Tx) error {
 		var b pgx.Batch
 		b.Queue(sqlAskRuleset, string(r.Action), r.Hash, r.Who, r.Why, r.At).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		if err := tx.Send(ctx, &b); err != nil {
@@ -127,7 +128,7 @@ func (w *Writer) Refuse(ctx context.Context, r ruleset.Refusal, request int64) e
 	if err != nil {
 		return fmt.Errorf("store: refuse a rule set: %w", err)
 	}
-	return w.inTx(ctx, "refuse a rule set", nil, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.RefuseRules, "refuse a rule set", nil, func(tx *Tx) error {
 		tx.Finally(sqlRefuseRuleset, r.At, r.Hash, r.Origin, r.Seen, string(r.How), safe(r.Who, nameLimit), safe(r.Why, reasonLimit), reasons)
 		tx.Finally(sqlForgetRefusals, keptRefusals)
 		return answer(tx, request, ruleset.Answer{Hash: r.Hash, Reasons: r.Reasons, At: r.At})

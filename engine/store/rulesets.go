@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/engine/message"
 	"msgx/engine/ruleset"
@@ -82,7 +83,7 @@ func (w *Writer) GoLive(ctx context.Context, set ruleset.Set, l ruleset.Live, ju
 		}
 		paths, contents = append(paths, path), append(contents, content)
 	}
-	return w.inTx(ctx, op, nil, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.KeepRuleset, op, nil, func(tx *Tx) error {
 		tx.Finally(sqlKeepRuleset, set.Hash, string(settings), set.Build, l.From)
 		tx.Finally(sqlKeepRulesetFiles, set.Hash, paths, contents)
 		tx.Finally(sqlEndRuleset, set.Hash, l.From, set.Build, l.Pinned, judged)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/ruleset"
 )
 
@@ -85,7 +86,7 @@ func (w *Writer) AddShadow(ctx context.Context, f ruleset.Findings) error {
 		kinds, places, counts = append(kinds, spot.Kind), append(places, spot.Place), append(counts, f.Counts[spot])
 	}
 	t, hash, live := f.Tally, f.Run.Shadow, f.Run.Live
-	return w.inTx(ctx, "add what the shadow found", nil, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.ShadowFound, "add what the shadow found", nil, func(tx *Tx) error {
 		tx.Finally(sqlShadowRun, hash, live, f.At, t.Same, t.Different, t.Unread, t.Late, t.Dropped)
 		tx.Finally(sqlShadowCount, hash, live, kinds, places, counts)
 		for _, d := range f.Examples {
@@ -102,7 +103,7 @@ func (w *Writer) AddShadow(ctx context.Context, f ruleset.Findings) error {
 
 // SetShadowNow says what the leader's shadow is; nil that it has none.
 func (w *Writer) SetShadowNow(ctx context.Context, n *ruleset.ShadowNow) error {
-	return w.inTx(ctx, "record the shadow", nil, func(tx *Tx) error {
+	return w.inTx(ctx, failpoint.ShadowNow, "record the shadow", nil, func(tx *Tx) error {
 		if n == nil {
 			tx.Finally(sqlNoShadowNow)
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 )
 
@@ -39,8 +40,8 @@ func (t *Tx) Finally(sql string, args ...any) { t.last.Queue(sql, args...) }
 
 // InTx runs fn in a transaction and commits it unless fn returns an error. It is the
 // one place that commits. A reply to COMMIT that is lost is fault.ErrCommitInDoubt: the
-// caller finds out by reading. fn has no effects outside the transaction.
-func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
+// caller finds out by reading. fn has no effects outside the transaction; at names the boundary.
+func (s *Store) InTx(ctx context.Context, at failpoint.Boundary, fn func(*Tx) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return classify(ctx, err)
@@ -51,10 +52,12 @@ func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
 		tx.rollback(ctx)
 		return classify(ctx, err)
 	}
+	failpoint.Before(at)
 	if err := tx.commit(ctx); err != nil {
 		tx.rollback(ctx)
 		return err
 	}
+	failpoint.After(at)
 	return nil
 }
 

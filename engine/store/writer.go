@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 )
 
@@ -42,8 +43,8 @@ func (w *Writer) fence(b *pgx.Batch) *bool {
 //
 // All that is written this way may be written again without harm, so a reply to
 // COMMIT that is lost is reported as the server being away: the caller repeats.
-func (w *Writer) inTx(ctx context.Context, op string, first func(*pgx.Batch), fn func(*Tx) error) error {
-	err := w.store.InTx(ctx, func(tx *Tx) error {
+func (w *Writer) inTx(ctx context.Context, at failpoint.Boundary, op string, first func(*pgx.Batch), fn func(*Tx) error) error {
+	err := w.store.InTx(ctx, at, func(tx *Tx) error {
 		var b pgx.Batch
 		held := w.fence(&b)
 		if first != nil {

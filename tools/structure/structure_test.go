@@ -45,7 +45,7 @@ func list(t *testing.T) []pkg {
 
 // vocabulary packages are what stages and adapters speak; they import the
 // standard library and each other only.
-var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "watermark", "catalogue", "fault", "clock", "outage", "evidence"}
+var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "watermark", "catalogue", "fault", "clock", "outage", "evidence", "failpoint"}
 
 // adapters speak to a server each, stages do the work; both import vocabulary
 // and never each other.

@@ -10,6 +10,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"msgx/engine/event"
+	"msgx/engine/failpoint"
 )
 
 // Publisher sends records to one topic. It is safe for one caller at a time.
@@ -181,10 +182,12 @@ func (p *Publisher) send(ctx context.Context, b *batch, records []event.Record, 
 			Key: kafkago.NewBytes([]byte(r.Key)), Value: kafkago.NewBytes(r.Value), Headers: headers, Time: r.At,
 		}
 	}
+	failpoint.Before(failpoint.Produce)
 	response, err := p.client.Produce(ctx, &kafkago.ProduceRequest{
 		Topic: p.topic, Partition: b.partition, RequiredAcks: kafkago.RequireAll,
 		Records: kafkago.NewRecordReader(batch...),
 	})
+	failpoint.After(failpoint.Produce)
 	switch {
 	case err != nil:
 		b.all(receipts, lost(err))
