@@ -55,6 +55,14 @@ simulate:
 	$(GO) test ./tools/simulate -count=1 -timeout 0 -v -run TestSchedules -args \
 		$(if $(SEED),-simulate.seed $(SEED),-simulate.first $(FIRST) -simulate.for $(FOR) -simulate.schedules 1000000000)
 
+# How often make crash kills, and the seed of messages, kills and troubles.
+KILLS ?= 1000
+
+## crash: kill daemons and trouble real servers, and hold what is left to audit and to an undisturbed run; KILLS=1000, SEED=1
+.PHONY: crash
+crash: bin/stack
+	$(STACK) run -- $(GO) test ./tools/crash -count=1 -timeout 0 -v -run TestCrash -args -crash.kills $(KILLS) -crash.seed $(or $(SEED),1)
+
 ## cover: test coverage by package and function, in bin/cover.html
 .PHONY: cover
 cover: bin/stack

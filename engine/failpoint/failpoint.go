@@ -2,7 +2,7 @@
 // a crash harness end the process right before it or right after it.
 //
 // In a program that is shipped the calls are empty and are compiled away. Built with the tag
-// "failpoints", the variable MSGX_FAILPOINT arms one point: "decide/after:3" kills the process, as SIGKILL does, when it
+// "failpoints", the environment variable FAILPOINT arms one point: "decide/after:3" kills the process, as SIGKILL does, when it
 // comes to the point after the commit of a decision for the third time.
 //
 //	before  everything is prepared, and the other side knows nothing of it, or can still take it back

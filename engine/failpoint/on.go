@@ -15,7 +15,7 @@ import (
 // Armed tells whether this program was built to be killed.
 const Armed = true
 
-const variable = "MSGX_FAILPOINT"
+const variable = "FAILPOINT"
 
 var (
 	armed = arm(os.Getenv(variable))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func (k kafka) configure(p place) error {
 		"node.id=1",
 		fmt.Sprintf("controller.quorum.voters=1@127.0.0.1:%d", controller),
 		fmt.Sprintf("listeners=PLAINTEXT://%s,CONTROLLER://127.0.0.1:%d", p.address(), controller),
-		"advertised.listeners=PLAINTEXT://" + p.address(),
+		"advertised.listeners=PLAINTEXT://" + cmp.Or(p.advertised, p.address()),
 		"controller.listener.names=CONTROLLER",
 		"log.dirs=" + filepath.Join(p.data(), "logs"),
 		"auto.create.topics.enable=false",

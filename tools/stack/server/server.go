@@ -43,6 +43,8 @@ type place struct {
 	port    int
 	account account
 	home    software.Home
+
+	advertised string
 }
 
 func (p place) data() string    { return filepath.Join(p.dir, "data") }
@@ -70,6 +72,9 @@ type Options struct {
 	Home software.Home
 	Port int  // tried first; 0 takes any
 	Tied bool // ends with the process that starts it
+	// Advertised is the address that a Kafka broker tells its clients, host:port, when it
+	// is another than its own: that of a proxy before it.
+	Advertised string
 	// Launched is told of the process before it is ready, to be written down.
 	Launched func(Record)
 }
@@ -86,7 +91,7 @@ func Start(ctx context.Context, o Options) (Record, error) {
 			return Record{}, fmt.Errorf("end orphan: %w", err)
 		}
 	}
-	p := place{dir: o.Dir, port: o.Port, account: who, home: o.Home}
+	p := place{dir: o.Dir, port: o.Port, account: who, home: o.Home, advertised: o.Advertised}
 	if err := who.own(p.dir); err != nil {
 		return Record{}, err
 	}

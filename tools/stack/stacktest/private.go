@@ -29,13 +29,13 @@ type Private struct {
 // PrivatePostgres starts a PostgreSQL; its URL names an empty database.
 func PrivatePostgres(t testing.TB) *Private {
 	t.Helper()
-	return private(t, software.Postgres)
+	return private(t, software.Postgres, "")
 }
 
 // PrivateMariaDB starts a MariaDB; its URL names a database with the mailbox tables.
 func PrivateMariaDB(t testing.TB) *Private {
 	t.Helper()
-	p := private(t, software.MariaDB)
+	p := private(t, software.MariaDB, "")
 	withMariaDB(t, p.URL, func(ctx context.Context, db *sql.DB) error {
 		_, err := db.ExecContext(ctx, "CREATE DATABASE mailbox")
 		return err
@@ -48,7 +48,14 @@ func PrivateMariaDB(t testing.TB) *Private {
 // PrivateKafka starts an Apache Kafka broker without topics.
 func PrivateKafka(t testing.TB) *Private {
 	t.Helper()
-	return private(t, software.Kafka)
+	return private(t, software.Kafka, "")
+}
+
+// PrivateKafkaBehind starts an Apache Kafka broker that sends its clients to another
+// address, host:port: that of a proxy before it.
+func PrivateKafkaBehind(t testing.TB, advertised string) *Private {
+	t.Helper()
+	return private(t, software.Kafka, advertised)
 }
 
 // Topic makes a topic on a private Kafka broker.
@@ -57,7 +64,7 @@ func (p *Private) Topic(partitions int) string {
 	return makeTopic(p.t, p.URL, partitions)
 }
 
-func private(t testing.TB, kind software.Kind) *Private {
+func private(t testing.TB, kind software.Kind, advertised string) *Private {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -70,6 +77,7 @@ func private(t testing.TB, kind software.Kind) *Private {
 	if err != nil {
 		t.Fatalf("private %s: %v", kind, err)
 	}
+	options.Advertised = advertised
 	p := &Private{t: t, options: options}
 	t.Cleanup(func() {
 		p.Kill()

@@ -1,0 +1,55 @@
+package crash
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"msgx/engine/failpoint"
+)
+
+var (
+	seed  = flag.Uint64("crash.seed", 1, "of the messages, the ends and the troubles")
+	kills = flag.Int("crash.kills", 0, "kill so often; 0 for the few of make test")
+	bound = flag.Duration("crash.bound", 60*time.Minute, "how long the disturbed part may take at most")
+)
+
+// unreached are boundaries that nothing in a run leads to, and why.
+var unreached = map[failpoint.Boundary]string{
+	failpoint.Migrate: "before the run", failpoint.AlignBounds: "before the run",
+	failpoint.RecordLate: "a row comes late only when a writer breaks its promise",
+	failpoint.BuryEvent:  "no event is refused for good",
+	failpoint.AskRules:   "a command, not the daemon", failpoint.Operate: "a command, not the daemon",
+	failpoint.Pause: "only without autostart", failpoint.Insert: "a command, not the daemon",
+}
+
+// points are the fail points of the daemon; where reading begins can only be tried at the beginning.
+func points() []string {
+	out := []string{}
+	for _, b := range failpoint.Boundaries {
+		if unreached[b] == "" {
+			out = append(out, string(b)+"/before", string(b)+"/after")
+		}
+	}
+	return out
+}
+
+// TestCrash kills daemons and troubles servers, and holds what is left to what it has to be.
+func TestCrash(t *testing.T) {
+	o := options{seed: *seed, kills: *kills, messages: 1000, points: points(), troubles: 30, random: true}
+	if o.kills == 0 {
+		o.kills, o.messages, o.troubles = 60, 600, 6
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("again: make crash SEED=%d KILLS=%d", o.seed, o.kills)
+		}
+	})
+	r := crash(t, build(t, ""), o, *bound)
+	if found := r.audit(); found != "" {
+		t.Error(found)
+	}
+	for _, d := range r.differences() {
+		t.Error(d)
+	}
+}

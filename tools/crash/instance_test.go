@@ -1,0 +1,224 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"msgx/engine/failpoint"
+)
+
+// end is how one instance is to end.
+type end struct {
+	no    int
+	point string        // a fail point, such as "decide/after"; "" for a moment at random
+	pass  int           // at which pass of the point
+	after time.Duration // the moment, from when it leads
+}
+
+func (e end) String() string {
+	if e.point == "" {
+		return fmt.Sprintf("kill %d after %s", e.no, e.after)
+	}
+	return fmt.Sprintf("kill %d at %s:%d", e.no, e.point, e.pass)
+}
+
+const (
+	lookEvery = 10 * time.Millisecond
+	// reachBound is how long an instance may lead without coming to its point.
+	reachBound = 1500 * time.Millisecond
+)
+
+// instance is one process of the daemon.
+type instance struct {
+	name   string
+	cmd    *exec.Cmd
+	log    *os.File
+	exited chan error
+}
+
+func (r *run) start(slot string, e end, armed bool) (*instance, error) {
+	i := &instance{name: fmt.Sprintf("%s%d", slot, e.no), exited: make(chan error, 1)}
+	if !armed {
+		i.name = slot + "-last"
+	}
+	// Not the test's context: it ends in its own way, and is waited for.
+	i.cmd = r.command(context.WithoutCancel(r.t.Context()), []string{"serve"}, append(r.through(true), "instance="+i.name)...)
+	i.cmd.Env = os.Environ()
+	if armed && e.point != "" {
+		i.cmd.Env = append(i.cmd.Env, fmt.Sprintf("FAILPOINT=%s:%d", e.point, e.pass))
+	}
+	var err error
+	if i.log, err = os.Create(filepath.Join(r.dir, i.name+".log")); err != nil {
+		return nil, err
+	}
+	i.cmd.Stderr, i.cmd.Stdout = i.log, i.log
+	i.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := i.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { i.exited <- i.cmd.Wait() }()
+	return i, nil
+}
+
+// kill ends the process and waits for it.
+func (i *instance) kill() {
+	_ = i.cmd.Process.Kill()
+	<-i.exited
+	_ = i.log.Close()
+}
+
+// tail is the end of what it logged.
+func (i *instance) tail() string {
+	data, err := os.ReadFile(i.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-30):], []byte("\n")))
+}
+
+// keep keeps an instance alive in its slot, each with an end of its own, until there have been enough.
+func (r *run) keep(slot string) {
+	for {
+		e, more := r.next()
+		if !more {
+			return
+		}
+		i, err := r.start(slot, e, true)
+		if err != nil {
+			r.fail("start %s: %v", slot, err)
+			return
+		}
+		if !r.await(i, e) {
+			return
+		}
+		_ = os.Remove(i.log.Name())
+	}
+}
+
+// await lets the instance come to its end; false when that was not the one meant for it.
+func (r *run) await(i *instance, e end) bool {
+	var leads time.Time
+	stopAfter := 100 * time.Millisecond
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-i.exited:
+			_ = i.log.Close()
+			if !killed(err) {
+				r.fail("%s ended by itself (%v), meant was: %s\n%s", i.name, err, e, i.tail())
+				return false
+			}
+			r.died(i, e, e.point)
+			return true
+		case <-r.over:
+			i.kill()
+			return true
+		case <-tick.C:
+		}
+		if leads.IsZero() && r.leader() == i.name {
+			leads = time.Now()
+		}
+		switch led := time.Since(leads); {
+		case leads.IsZero():
+		case e.point == "" && led >= e.after:
+			i.kill()
+			r.died(i, e, "a moment at random")
+			return true
+		case strings.HasPrefix(e.point, string(failpoint.ReleaseLease)) && led >= stopAfter:
+			_ = i.cmd.Process.Signal(syscall.SIGTERM) // comes to it on its way out
+			stopAfter = time.Hour
+		case e.point != "" && led >= reachBound:
+			i.kill()
+			r.died(i, e, "not reached: "+e.point)
+			return true
+		}
+	}
+}
+
+// killed tells the end by SIGKILL from any other.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// died counts a kill. The lease of a process that is known to be dead is taken from it, so that a run need not wait
+// for it, but for one in eight, and not while a broker that was frozen may still have a request of the dead one to read.
+func (r *run) died(i *instance, e end, how string) {
+	r.mu.Lock()
+	r.kills[how]++
+	r.total++
+	calm := time.Since(r.brokerFrozen) > leaseTime
+	r.mu.Unlock()
+	if !calm || e.no%8 == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+	defer cancel()
+	// When the database is away the lease runs out.
+	_, _ = r.pg.Exec(ctx, `UPDATE instance_heartbeat SET beat_at = beat_at - interval '1 hour' WHERE holder = $1 AND NOT released`, i.name)
+}
+
+// watchLeader keeps who leads, as the database says.
+func (r *run) watchLeader(done *sync.WaitGroup) {
+	defer done.Done()
+	for {
+		select {
+		case <-r.over:
+			return
+		case <-time.After(lookEvery):
+		}
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+		var holder string
+		err := r.pg.QueryRow(ctx, `SELECT holder FROM instance_heartbeat WHERE NOT released AND beat_at > clock_timestamp() - interval '3 seconds'`).Scan(&holder)
+		cancel()
+		if err != nil {
+			holder = ""
+		}
+		r.mu.Lock()
+		r.holder = holder
+		r.mu.Unlock()
+	}
+}
+
+func (r *run) leader() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.holder
+}
+
+// stop ends an instance as an operator does; it has to end well.
+func (r *run) stop(i *instance) {
+	r.t.Helper()
+	_ = i.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-i.exited:
+		_ = i.log.Close()
+		if err != nil {
+			r.t.Errorf("%s, asked to stop: %v\n%s", i.name, err, i.tail())
+		}
+	case <-time.After(30 * time.Second):
+		i.kill()
+		r.t.Errorf("%s did not stop within 30 s\n%s", i.name, i.tail())
+	}
+}
+
+// short is the beginning of a text, for one line.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return text[:min(len(text), 200)]
+}

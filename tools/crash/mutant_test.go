@@ -1,0 +1,106 @@
+package crash
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mutant is msgx with the order of two things wrong, so that a crash between them loses something.
+type mutant struct {
+	name     string
+	file     string // of the repository
+	old, new string // what is replaced
+	point    string // where the crash has to come
+	found    string // what the audit says
+}
+
+var mutants = []mutant{
+	{
+		name: "events are confirmed before they are sent", file: "engine/outbox/round.go", point: "produce/before",
+		old: "	receipts := s.d.n.Publisher.Publish(",
+		new: `	early := make([]event.Delivery, len(wave))
+	for i := range wave {
+		early[i] = event.Delivery{Event: wave[i], Landing: event.Landing{Topic: "none"}}
+	}
+	if err := s.d.confirm(ctx, early); err != nil {
+		return false, err
+	}
+	receipts := s.d.n.Publisher.Publish(`,
+		found: "\n13  broken",
+	},
+	{
+		name: "the watermark is stored before the rows", file: "engine/store/inbox.go", point: "advance/after",
+		old: "	if err != nil {\n		return 0, err\n	}\n	return enqueued, nil\n",
+		new: `	if err != nil {
+		return 0, err
+	}
+	err = w.store.InTx(ctx, failpoint.Resolve, func(tx *Tx) error {
+		ids, received := columnsOf(step.Enqueue)
+		tx.Finally(sqlEnqueue, ids, received, at)
+		return nil
+	})
+	return enqueued, err
+`,
+		found: "\n 2  broken",
+	},
+}
+
+// also are further replacements that a mutant needs.
+var also = map[string][2]string{
+	"the watermark is stored before the rows": {
+		"		ids, received := columnsOf(step.Enqueue)\n		b.Queue(sqlEnqueue, ids, received, at).Exec(countInto(&enqueued))\n",
+		"		enqueued = len(step.Enqueue)\n",
+	},
+}
+
+// TestMutantsAreFound shows that the harness has teeth.
+func TestMutantsAreFound(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			r := crash(t, build(t, m.overlay(t)), options{seed: 3, kills: 4, messages: 200, points: []string{m.point}}, 3*time.Minute)
+			if found := r.audit(); !strings.Contains(found, m.found) {
+				t.Errorf("the audit says %q, expected %q", found, m.found)
+			}
+		})
+	}
+}
+
+// overlay writes the mutated file, and the description that makes the compiler take it.
+func (m mutant) overlay(t *testing.T) string {
+	t.Helper()
+	original, err := filepath.Abs(filepath.Join("..", "..", m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	replace := func(old, new string) {
+		if strings.Count(text, old) != 1 {
+			t.Fatalf("%s: found %d times %q, expected it once", m.file, strings.Count(text, old), old)
+		}
+		text = strings.Replace(text, old, new, 1)
+	}
+	replace(m.old, m.new)
+	if more, ok := also[m.name]; ok {
+		replace(more[0], more[1])
+	}
+	dir := t.TempDir()
+	mutated, description := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{mutated: []byte(text), description: list} {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return description
+}

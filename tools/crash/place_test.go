@@ -1,0 +1,173 @@
+package crash
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	_ "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+
+	"msgx"
+	"msgx/tools/stack/stacktest"
+)
+
+// build makes the program that can be killed at its fail points. overlay replaces source files, as "go build
+// -overlay" does; "" for none.
+func build(t *testing.T, overlay string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "msgx")
+	args := []string{"build", "-tags", "failpoints", "-o", path}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", append(args, "msgx/cmd/msgx")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// server is a private server and the proxy through which the daemon reaches it. The harness
+// itself and the producers go past the proxy.
+type server struct {
+	*stacktest.Private
+	name  string
+	proxy *toxiproxy.Proxy
+	down  bool // killed by trouble, not started again yet
+}
+
+// place is everything that one run has for itself.
+type place struct {
+	t       *testing.T
+	program string
+	dir     string // logs, and the rule set
+
+	postgres, mariadb, kafka *server
+	pg                       *pgxpool.Pool
+	mailbox                  *sql.DB
+	set                      []string // parameters of the daemon
+}
+
+// Bounds of the daemon, short where a run would only wait. A row becomes visible within commitDelay of its id, which the
+// producers keep and the freezes of MariaDB stay far below.
+const (
+	commitDelay = 3 * time.Second
+	leaseTime   = 3 * time.Second
+)
+
+func newPlace(t *testing.T, program string) *place {
+	t.Helper()
+	proxies := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	front := func(name string) *toxiproxy.Proxy {
+		p := toxiproxy.NewProxy(proxies, name, "127.0.0.1:0", "127.0.0.1:1")
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Stop)
+		return p
+	}
+	behind := func(name string, private *stacktest.Private, proxy *toxiproxy.Proxy) *server {
+		proxy.Lock()
+		proxy.Upstream = private.Address
+		proxy.Unlock()
+		return &server{Private: private, name: name, proxy: proxy}
+	}
+	p := &place{t: t, program: program, dir: t.TempDir()}
+	broker := front("kafka")
+	p.kafka = behind("kafka", stacktest.PrivateKafkaBehind(t, broker.Listen), broker)
+	p.postgres = behind("postgres", stacktest.PrivatePostgres(t), front("postgres"))
+	p.mariadb = behind("mariadb", stacktest.PrivateMariaDB(t), front("mariadb"))
+
+	var err error
+	if p.pg, err = pgxpool.New(t.Context(), p.postgres.URL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.pg.Close)
+	if p.mailbox, err = sql.Open("mysql", p.mariadb.URL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.mailbox.Close() })
+
+	rules := filepath.Join(p.dir, "rules")
+	if err := os.CopyFS(rules, msgx.Files); err != nil {
+		t.Fatal(err)
+	}
+	p.set = []string{
+		"kafka.brokers=" + broker.Listen, "kafka.msg-topic=crash.msg", "kafka.schd-topic=crash.schd", "kafka.request-timeout=2s",
+		"pipeline.max-commit-delay=" + commitDelay.String(), "pipeline.cutover-watermark=zero", "pipeline.poll-interval=100ms",
+		"pipeline.backoff=10ms,10ms,10ms,10ms", "schd.flush-period=200ms", "lease.duration=" + leaseTime.String(),
+		"kafka.partitions=3", "http.listen=127.0.0.1:0", "log.level=info", "rules.dir=" + rules, "rules.shadow=" + rules, "rules.watch-interval=200ms",
+	}
+	return p
+}
+
+// through is the parameters that reach both databases by their proxies, or past them.
+func (p *place) through(proxies bool) []string {
+	pg, maria := p.postgres.URL, p.mariadb.URL
+	if proxies {
+		pg = strings.Replace(pg, p.postgres.Address, p.postgres.proxy.Listen, 1)
+		maria = strings.Replace(maria, p.mariadb.Address, p.mariadb.proxy.Listen, 1)
+	}
+	return []string{"postgres.url=" + pg, "mailbox.dsn=" + maria}
+}
+
+// command is the program with the parameters of this place, and others after them.
+func (p *place) command(ctx context.Context, words []string, set ...string) *exec.Cmd {
+	for _, parameter := range append(append([]string{}, p.set...), set...) {
+		words = append(words, "--set", parameter)
+	}
+	return exec.CommandContext(ctx, p.program, words...)
+}
+
+// run runs a command of the program to its end, past the proxies.
+func (p *place) run(words ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := p.command(ctx, words, p.through(false)...).CombinedOutput()
+	return string(out), err
+}
+
+// mustRun is run that has to end well.
+func (p *place) mustRun(words ...string) string {
+	p.t.Helper()
+	out, err := p.run(words...)
+	if err != nil {
+		p.t.Fatalf("msgx %s: %v\n%s", strings.Join(words, " "), err, out)
+	}
+	return out
+}
+
+// undisturbed is the same mailbox, worked off by one daemon to which nothing happens, into a database and topics of its own.
+func (p *place) undisturbed() *place {
+	p.t.Helper()
+	const name = "undisturbed"
+	if _, err := p.pg.Exec(p.t.Context(), "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
+		p.t.Fatal(err)
+	}
+	u, err := url.Parse(p.postgres.URL)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	u.Path = "/" + name
+	alone := *p
+	private := *p.postgres.Private
+	private.URL = u.String()
+	alone.postgres = &server{Private: &private, name: p.postgres.name, proxy: p.postgres.proxy}
+	if alone.pg, err = pgxpool.New(p.t.Context(), private.URL); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(alone.pg.Close)
+	alone.set = append(append([]string{}, p.set...), "kafka.msg-topic=undisturbed.msg", "kafka.schd-topic=undisturbed.schd",
+		"rules.shadow=", "rules.watch=false")
+	return &alone
+}
