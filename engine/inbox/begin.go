@@ -35,8 +35,10 @@ func (i *Inbox) begin(ctx context.Context) (rest, error) {
 			return i.storeFailed(ctx, errors.New("the seeded cursor is not there"))
 		}
 	}
+	now := i.n.Clock.Now()
+	cursor = cursor.In(now)
 	i.cursor = &cursor
-	i.metrics.at(cursor, i.n.Clock.Now())
+	i.metrics.at(cursor, now)
 	return rest{}, nil
 }
 

@@ -19,8 +19,8 @@
 //     the inbox or starts it again.
 //   - Where an empty database begins to read is said by the operator, never assumed. The seed and the ids that are
 //     missing just below it are stored together.
-//   - The age of a hole outlives the process. It is measured by the clocks of the hosts, which therefore have to agree
-//     to well within the commit delay when one instance takes over from another.
+//   - The age of a hole outlives the process, and the host: it is stored as an age by the clock of our own database, and
+//     goes on by the monotonic clock of whoever reads. What the clocks of hosts show does not matter.
 //   - What is persisted is all there is: after a restart or an error the cursor is read again.
 //
 // # Failures

@@ -100,7 +100,7 @@ func TestAHoleKeepsItsTimeOverARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.runUntil(`SELECT EXISTS (SELECT FROM inbox_cursor WHERE hole_since IS NOT NULL AND watermark = 2)`, patient.Run)
-	seen := one[time.Time](c, `SELECT hole_since FROM inbox_cursor`)
+	seen := one[time.Time](c, `SELECT first_seen FROM inbox_hole WHERE outcome = 'open'`)
 	c.runUntil(`SELECT watermark = 4 FROM inbox_cursor`, c.inbox().Run)
 	if got := one[time.Time](c, `SELECT first_seen FROM inbox_hole WHERE outcome = 'aged' AND first_id = 3 AND last_id = 3`); !got.Equal(seen) {
 		t.Errorf("the hole was first seen at %v, want %v as before the restart", got, seen)

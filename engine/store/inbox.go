@@ -15,7 +15,7 @@ import (
 
 const (
 	sqlCursor = `
-SELECT c.watermark, c.hole_since, c.seeded_at,
+SELECT c.watermark, c.hole_since, c.seeded_at, clock_timestamp(),
     (SELECT h.last_id FROM inbox_hole h WHERE h.outcome = 'open' AND h.first_id = c.watermark + 1)
 FROM inbox_cursor c`
 
@@ -37,7 +37,7 @@ ORDER BY r.msg_id
 ON CONFLICT (msg_id) DO NOTHING`
 
 	sqlSaveCursor = `
-INSERT INTO inbox_cursor (watermark, hole_since, updated_at) VALUES ($1, $2, $3)
+INSERT INTO inbox_cursor (watermark, hole_since, updated_at) VALUES ($1, clock_timestamp() - make_interval(secs => $2), $3)
 ON CONFLICT (one) DO UPDATE SET
     watermark = excluded.watermark, hole_since = excluded.hole_since, updated_at = excluded.updated_at`
 
@@ -70,16 +70,18 @@ SELECT first_id, last_id, first_seen, outcome, outcome_at FROM inbox_hole
 WHERE outcome = 'late' ORDER BY first_id`
 )
 
-// Cursor reads the reading progress; false when there is none yet: never seeded, nothing consumed.
+// Cursor reads the reading progress, in terms of the database's clock; false when there is none yet: never seeded,
+// nothing consumed.
 func (s *Store) Cursor(ctx context.Context) (c watermark.Cursor, found bool, err error) {
 	err = s.read(ctx, "read the cursor", func(ctx context.Context) error {
 		var hole, seeded *time.Time
 		var last *int64
-		err := s.pool.QueryRow(ctx, sqlCursor).Scan(&c.Watermark, &hole, &seeded, &last)
+		err := s.pool.QueryRow(ctx, sqlCursor).Scan(&c.Watermark, &hole, &seeded, &c.ReadAt, &last)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		c.HoleSince, c.SeededAt, found = moment(hole), moment(seeded), err == nil
+		c.ReadAt = c.ReadAt.UTC()
 		if last != nil && hole != nil {
 			c.HoleLast = *last
 		}
@@ -141,7 +143,7 @@ func (w *Writer) Advance(ctx context.Context, step watermark.Step, at time.Time)
 		if current > step.Cursor.Watermark {
 			return fmt.Errorf("%w: the watermark is %d", fault.ErrMoved, current)
 		}
-		tx.Finally(sqlSaveCursor, step.Cursor.Watermark, instant(step.Cursor.HoleSince), at)
+		tx.Finally(sqlSaveCursor, step.Cursor.Watermark, holeAge(step.Cursor, at), at)
 		for _, h := range step.Holes {
 			tx.Finally(sqlSaveHole, h.First, h.Last, h.Since, h.Outcome, holeEnd(h, at))
 		}
@@ -151,6 +153,16 @@ func (w *Writer) Advance(ctx context.Context, step watermark.Step, at time.Time)
 		return 0, err
 	}
 	return enqueued, nil
+}
+
+// holeAge is how old the hole above the cursor is at a moment, in seconds; nil when there is none. It is the age
+// that is stored, by the clock of the database: the next reader may be another host.
+func holeAge(c watermark.Cursor, at time.Time) *float64 {
+	if c.HoleSince.IsZero() {
+		return nil
+	}
+	age := max(0, at.Sub(c.HoleSince).Seconds())
+	return &age
 }
 
 // holeEnd is when a hole reached its outcome, NULL while it is open.

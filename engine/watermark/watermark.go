@@ -24,6 +24,19 @@ type Cursor struct {
 	// there is no hole, or when it is not known.
 	HoleLast int64
 	SeededAt time.Time // zero when the cursor was never seeded
+	// ReadAt is when the store read the cursor, by the clock that HoleSince was stored by; zero when
+	// that clock is the reader's own.
+	ReadAt time.Time
+}
+
+// In gives the cursor in terms of a clock that shows now: the age of a hole is carried over, whatever
+// the two clocks show.
+func (c Cursor) In(now time.Time) Cursor {
+	if !c.HoleSince.IsZero() && !c.ReadAt.IsZero() {
+		c.HoleSince = now.Add(c.HoleSince.Sub(c.ReadAt))
+	}
+	c.ReadAt = time.Time{}
+	return c
 }
 
 // HoleOutcome is what became of a hole.
