@@ -290,13 +290,17 @@ func TestAWaitForTheLockIsNotTheMessagesFault(t *testing.T) {
 	}
 	s := openURL(t, address)
 	w := lead(t, s)
-	enqueue(t, w, 1, 1)
+	enqueue(t, w, 1, 2)
+	decide(t, w, succeed(1, created(7, flight.Fields{})))
 	hasty := openURL(t, address, func(c *Config) { c.StatementTimeout = 100 * time.Millisecond }).Writer(w.Epoch())
 	for _, tt := range []struct {
 		lock string
 	}{
 		{"SELECT FROM pipeline_lock FOR UPDATE"},
 		{"SELECT FROM proc_state FOR UPDATE"},
+		{"LOCK TABLE flight_schd"},
+		{"LOCK TABLE flight_change"},
+		{"LOCK TABLE msg_event"},
 	} {
 		lock, err := s.pool.Begin(t.Context())
 		if err != nil {
@@ -305,7 +309,9 @@ func TestAWaitForTheLockIsNotTheMessagesFault(t *testing.T) {
 		if _, err := lock.Exec(t.Context(), tt.lock); err != nil {
 			t.Fatal(err)
 		}
-		err = hasty.Decide(t.Context(), decision.Claim{MsgID: 1}, func(decision.Claimed) (decision.Settlement, error) { return succeed(1), nil })
+		err = hasty.Decide(t.Context(), decision.Claim{MsgID: 2, Flights: []flight.ID{7}}, func(decision.Claimed) (decision.Settlement, error) {
+			return succeed(2, created(8, flight.Fields{})), nil
+		})
 		if err == nil || !errors.Is(err, fault.ErrUnavailable) || errors.Is(err, fault.ErrCommitInDoubt) {
 			t.Errorf("%s: got %v, want ErrUnavailable", tt.lock, err)
 		}
@@ -313,5 +319,5 @@ func TestAWaitForTheLockIsNotTheMessagesFault(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	decide(t, w, succeed(1))
+	decide(t, w, succeed(2))
 }

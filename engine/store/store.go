@@ -85,8 +85,10 @@ func Open(ctx context.Context, config Config, cat *catalogue.Catalogue, zone *ti
 // engine statement has its index and looks up few rows by it.
 func sessionSettings(c Config) map[string]string {
 	return map[string]string{
-		"application_name":                    "msgx",
-		"statement_timeout":                   milliseconds(c.StatementTimeout),
+		"application_name":  "msgx",
+		"statement_timeout": milliseconds(c.StatementTimeout),
+		// Shorter, so that a wait for somebody else's lock is told from work that takes too long.
+		"lock_timeout":                        milliseconds(c.StatementTimeout * 3 / 4),
 		"idle_in_transaction_session_timeout": milliseconds(c.IdleInTxTimeout),
 		"timezone":                            "UTC",
 		"datestyle":                           "ISO",
