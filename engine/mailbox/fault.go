@@ -16,6 +16,12 @@ import (
 // away holds the server's error numbers that say it does not take part at all,
 // whatever is asked of it.
 var away = map[uint16]bool{
+	3:    true, // cannot write a file
+	1021: true, // disk full
+	1026: true, // error writing a file
+	1030: true, // error of the storage engine
+	1037: true, // out of memory
+	1041: true, // out of memory
 	1040: true, // too many connections
 	1042: true, // cannot get host name
 	1043: true, // bad handshake
@@ -26,6 +32,7 @@ var away = map[uint16]bool{
 	1077: true, // normal shutdown
 	1079: true, // shutdown complete
 	1080: true, // forcing close of a thread
+	1114: true, // the table is full
 	1129: true, // host is blocked
 	1130: true, // host is not allowed
 	1142: true, // the account may not read, or mark, the table

@@ -66,16 +66,18 @@ func (r *run) next() (end, bool) {
 	}
 	e := end{no: r.begun}
 	r.begun++
-	if r.o.random && e.no%2 == 1 {
-		e.after = time.Duration(r.ends.IntN(300)+1) * time.Millisecond
-		return e, true
-	}
 	turn := e.no
 	if r.o.random {
 		turn /= 2
 	}
 	e.point = r.o.points[turn%len(r.o.points)]
 	boundary, _, _ := strings.Cut(e.point, "/")
+	// Where reading begins can be tried at the beginning only.
+	begun := boundary == string(failpoint.Seed) && turn >= len(r.o.points)
+	if r.o.random && (e.no%2 == 1 || begun) {
+		e.point, e.after = "", time.Duration(r.ends.IntN(300)+1)*time.Millisecond
+		return e, true
+	}
 	e.pass = 1 + r.ends.IntN(max(1, passes[failpoint.Boundary(boundary)]))
 	return e, true
 }

@@ -1,10 +1,15 @@
 package daemon_test
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"msgx/tools/stack/stacktest"
 )
@@ -133,5 +138,159 @@ func (p *private) once(i *instance, outage string) {
 		if n > 1 {
 			i.t.Errorf("outage of %s: said %d times: %s\n%s", outage, n, line, i.logs)
 		}
+	}
+}
+
+// asOthers makes the daemon's own accounts, which unlike those of the tests are not above the servers' limits.
+func (p *private) asOthers() {
+	p.t.Helper()
+	for _, statement := range []string{
+		`CREATE ROLE app LOGIN`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO app`, `GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO app`,
+	} {
+		p.exec(statement)
+	}
+	p.owner(`CREATE USER app@'%'`)
+	p.owner(`GRANT SELECT, INSERT, UPDATE ON mailbox.* TO app@'%'`)
+	p.set = append(p.set, "postgres.url="+strings.Replace(p.pgURL, "postgres@", "app@", 1), "mailbox.dsn="+p.appDSN())
+}
+
+func (p *private) appDSN() string {
+	return strings.Replace(p.servers["mailbox"].URL, "root@", "app@", 1)
+}
+
+// exec runs statements in our own database.
+func (p *private) exec(statements string) {
+	p.t.Helper()
+	if _, err := p.pg.Exec(p.t.Context(), statements); err != nil {
+		p.t.Fatalf("%s: %v", statements, err)
+	}
+}
+
+// owner runs a statement as the owner of the mailbox.
+func (p *private) owner(statement string, args ...any) {
+	p.t.Helper()
+	if _, err := p.mailbox.ExecContext(p.t.Context(), statement, args...); err != nil {
+		p.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// A server that has no connection left is waited for, as one that is away.
+func TestServersOutOfConnections(t *testing.T) {
+	t.Parallel()
+	p := newPrivate(t)
+	p.asOthers()
+	p.put(schedule(1, 1))
+	d := p.start()
+	p.settled()
+
+	d.logs.forget()
+	p.exec(`ALTER ROLE app CONNECTION LIMIT 0`)
+	var answer *pgconn.PgError
+	if _, err := pgx.Connect(t.Context(), strings.Replace(p.pgURL, "postgres@", "app@", 1)); !errors.As(err, &answer) || answer.Code != "53300" {
+		t.Fatalf("a connection too many: got %v, want SQLSTATE 53300", err)
+	}
+	p.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`)
+	p.put(stand(1, "A1"))
+	p.missed(d, "postgres")
+	p.exec(`ALTER ROLE app CONNECTION LIMIT -1`)
+	p.settled()
+	p.once(d, "no connection to PostgreSQL")
+
+	d.logs.forget()
+	p.owner(`SET GLOBAL max_connections = 10`)
+	hoard, err := sql.Open("mysql", p.appDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hoard.Close() //nolint:errcheck // what it holds is given back below
+	var mine int64
+	conn, err := p.mailbox.Conn(t.Context())
+	if err == nil {
+		err = conn.QueryRowContext(t.Context(), `SELECT CONNECTION_ID()`).Scan(&mine)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // it has done its work
+	rows, err := conn.QueryContext(t.Context(), `SELECT id FROM information_schema.processlist WHERE user = 'app'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var theirs []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		theirs = append(theirs, id)
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var held []*sql.Conn
+	for full := false; !full; { // what the daemon loses is taken before it comes back
+		for _, id := range theirs {
+			_, _ = conn.ExecContext(t.Context(), fmt.Sprintf("KILL %d", id)) // it may be gone
+		}
+		theirs = nil
+		c, err := hoard.Conn(t.Context())
+		if err == nil {
+			err = c.PingContext(t.Context())
+		}
+		if full = err != nil; !full {
+			held = append(held, c)
+		}
+	}
+	p.missed(d, "mailbox")
+	for _, c := range held {
+		_ = c.Close()
+	}
+	_ = hoard.Close()
+	p.owner(`SET GLOBAL max_connections = 100`)
+	p.put(stand(1, "LAST"))
+	p.settled()
+	p.once(d, "no connection to the mailbox")
+	if d.logs.count("Error 1040") == 0 {
+		t.Errorf("the log does not say why:\n%s", d.logs)
+	}
+	if got := p.query(`SELECT count(*) FROM proc_state WHERE attempts > 1`); got != "0" {
+		t.Errorf("%s messages took more than one attempt, want none", got)
+	}
+	if err := d.end(); err != nil {
+		t.Errorf("stopping: %v", err)
+	}
+}
+
+// A disk that is full is waited out, wherever it is noticed: in a decision, in an event's confirmation, in the mark.
+func TestServersOutOfDisk(t *testing.T) {
+	t.Parallel()
+	p := newPrivate(t)
+	p.put(schedule(1, 1))
+	d := p.start()
+	p.settled()
+	p.exec(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		RAISE EXCEPTION 'could not extend file "base/1/1": No space left on device' USING ERRCODE = 'disk_full'; END $$`)
+	for _, on := range []string{"INSERT ON flight_change", "INSERT ON proc_state", "UPDATE ON msg_event"} {
+		d.logs.forget()
+		_, table, _ := strings.Cut(on, " ON ")
+		p.exec(fmt.Sprintf(`CREATE TRIGGER full_disk BEFORE %s FOR EACH ROW EXECUTE FUNCTION full_disk()`, on))
+		p.put(stand(1, "WITH "+table[:3]))
+		p.missed(d, "postgres")
+		p.exec(fmt.Sprintf(`DROP TRIGGER full_disk ON %s`, table))
+		p.settled()
+		p.once(d, "no disk for "+table)
+	}
+	d.logs.forget()
+	p.owner(`CREATE TRIGGER full_disk BEFORE UPDATE ON CMINMSGS FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1021, MESSAGE_TEXT = 'Disk full'`)
+	p.put(stand(1, "LAST"))
+	p.missed(d, "mailbox")
+	p.owner(`DROP TRIGGER full_disk`)
+	p.settled()
+	p.once(d, "no disk for the mark")
+	if got := p.query(`SELECT count(*) FROM proc_state WHERE attempts > 1`); got != "0" {
+		t.Errorf("%s messages took more than one attempt, want none", got)
+	}
+	if err := d.end(); err != nil {
+		t.Errorf("stopping: %v", err)
 	}
 }
