@@ -53,6 +53,7 @@ type place struct {
 	dir     string // logs, and the rule set
 
 	postgres, mariadb, kafka *server
+	quota                    bool // PostgreSQL has a disk that can be filled
 	pg                       *pgxpool.Pool
 	mailbox                  *sql.DB
 	set                      []string // parameters of the daemon
@@ -63,6 +64,7 @@ type place struct {
 const (
 	commitDelay = 3 * time.Second
 	leaseTime   = 3 * time.Second
+	diskQuota   = 3 << 29
 )
 
 func newPlace(t *testing.T, program string) *place {
@@ -85,10 +87,14 @@ func newPlace(t *testing.T, program string) *place {
 	p := &place{t: t, program: program, dir: t.TempDir()}
 	broker := front("kafka")
 	p.kafka = behind("kafka", stacktest.PrivateKafkaBehind(t, broker.Listen), broker)
-	p.postgres = behind("postgres", stacktest.PrivatePostgres(t), front("postgres"))
+	database, err := stacktest.PrivatePostgresWithin(t, diskQuota)
+	if p.quota = err == nil; !p.quota {
+		t.Logf("no disk will be full: this account cannot have a file system of its own (%v)", err)
+		database = stacktest.PrivatePostgres(t)
+	}
+	p.postgres = behind("postgres", database, front("postgres"))
 	p.mariadb = behind("mariadb", stacktest.PrivateMariaDB(t), front("mariadb"))
 
-	var err error
 	if p.pg, err = pgxpool.New(t.Context(), p.postgres.URL); err != nil {
 		t.Fatal(err)
 	}

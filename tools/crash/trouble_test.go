@@ -55,6 +55,9 @@ func (t *trouble) shuffle() {
 		add("requests cut in the middle", s, t.toxic(fmt.Sprintf(`{"type": "limit_data", "stream": "upstream", "attributes": {"bytes": %d}}`, 200+t.rng.IntN(20_000))))
 		add("answers in small pieces", s, t.toxic(`{"type": "slicer", "attributes": {"average_size": 40, "size_variation": 30, "delay": 200}}`))
 	}
+	if t.r.quota {
+		add("its disk full", t.r.postgres, t.full)
+	}
 	t.rng.Shuffle(len(t.deck), func(i, j int) {
 		t.deck[i], t.deck[j], t.names[i], t.names[j] = t.deck[j], t.deck[i], t.names[j], t.names[i]
 	})
@@ -63,6 +66,15 @@ func (t *trouble) shuffle() {
 func (t *trouble) kill(s *server) {
 	s.Kill()
 	t.r.pause(t.between(0, 700*time.Millisecond))
+	s.Start()
+}
+
+// full fills the disk. A PostgreSQL that cannot write its log ends, and is started again when there is room.
+func (t *trouble) full(s *server) {
+	free := s.Fill()
+	t.r.pause(t.between(300*time.Millisecond, 1500*time.Millisecond))
+	free()
+	s.Kill()
 	s.Start()
 }
 

@@ -3,7 +3,11 @@ package stacktest
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,13 +33,54 @@ type Private struct {
 // PrivatePostgres starts a PostgreSQL; its URL names an empty database.
 func PrivatePostgres(t testing.TB) *Private {
 	t.Helper()
-	return private(t, software.Postgres, "")
+	return private(t, software.Postgres, "", 0)
+}
+
+// PrivatePostgresWithin starts a PostgreSQL whose folder is a file system of so many bytes, which Fill fills. An
+// error says why this account cannot have one.
+func PrivatePostgresWithin(t testing.TB, size int64) (*Private, error) {
+	t.Helper()
+	probe := t.TempDir()
+	if err := mount(probe, 1<<20); err != nil {
+		return nil, err
+	}
+	if err := syscall.Unmount(probe, 0); err != nil {
+		return nil, err
+	}
+	return private(t, software.Postgres, "", size), nil
+}
+
+func mount(dir string, size int64) error {
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", size))
+	return os.NewSyscallError("mount", err)
+}
+
+// Fill takes all the room that is left on the server's file system; the returned function gives it back.
+func (p *Private) Fill() (free func()) {
+	p.t.Helper()
+	path := filepath.Join(p.options.Dir, "ballast")
+	file, err := os.Create(path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	block := make([]byte, 1<<20)
+	for len(block) > 0 { // to the last byte
+		if _, err := file.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+	_ = file.Close()
+	return func() {
+		if err := os.Remove(path); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 }
 
 // PrivateMariaDB starts a MariaDB; its URL names a database with the mailbox tables.
 func PrivateMariaDB(t testing.TB) *Private {
 	t.Helper()
-	p := private(t, software.MariaDB, "")
+	p := private(t, software.MariaDB, "", 0)
 	withMariaDB(t, p.URL, func(ctx context.Context, db *sql.DB) error {
 		_, err := db.ExecContext(ctx, "CREATE DATABASE mailbox")
 		return err
@@ -48,14 +93,14 @@ func PrivateMariaDB(t testing.TB) *Private {
 // PrivateKafka starts an Apache Kafka broker without topics.
 func PrivateKafka(t testing.TB) *Private {
 	t.Helper()
-	return private(t, software.Kafka, "")
+	return private(t, software.Kafka, "", 0)
 }
 
 // PrivateKafkaBehind starts an Apache Kafka broker that sends its clients to another
 // address, host:port: that of a proxy before it.
 func PrivateKafkaBehind(t testing.TB, advertised string) *Private {
 	t.Helper()
-	return private(t, software.Kafka, advertised)
+	return private(t, software.Kafka, advertised, 0)
 }
 
 // Topic makes a topic on a private Kafka broker.
@@ -64,7 +109,8 @@ func (p *Private) Topic(partitions int) string {
 	return makeTopic(p.t, p.URL, partitions)
 }
 
-func private(t testing.TB, kind software.Kind, advertised string) *Private {
+// private starts a server. Its folder is a file system of so many bytes; 0 leaves it where it is.
+func private(t testing.TB, kind software.Kind, advertised string, size int64) *Private {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -78,9 +124,19 @@ func private(t testing.TB, kind software.Kind, advertised string) *Private {
 		t.Fatalf("private %s: %v", kind, err)
 	}
 	options.Advertised = advertised
+	if size > 0 {
+		if err := mount(options.Dir, size); err != nil {
+			t.Fatalf("private %s: %v", kind, err)
+		}
+	}
 	p := &Private{t: t, options: options}
 	t.Cleanup(func() {
 		p.Kill()
+		if size > 0 {
+			if err := syscall.Unmount(options.Dir, 0); err != nil {
+				t.Errorf("private %s: unmount: %v", kind, err)
+			}
+		}
 		if err := remove(); err != nil {
 			t.Errorf("private %s: %v", kind, err)
 		}
