@@ -63,6 +63,15 @@ KILLS ?= 1000
 crash: bin/stack
 	$(STACK) run -- $(GO) test ./tools/crash -count=1 -timeout 0 -v -run TestCrash -args -crash.kills $(KILLS) -crash.seed $(or $(SEED),1)
 
+# How long make soak goes on, and how long each of the three servers is away in the middle of it.
+SOAK   ?= 25m
+OUTAGE ?= 3m20s
+
+## soak: a daemon at steady work, each server away for a while, a long reader all the time; SOAK=25m, OUTAGE=3m20s
+.PHONY: soak
+soak: bin/stack
+	$(STACK) run -- $(GO) test ./tools/crash -count=1 -timeout 0 -v -run TestSoak -args -soak.for $(SOAK) -soak.outage $(OUTAGE)
+
 ## cover: test coverage by package and function, in bin/cover.html
 .PHONY: cover
 cover: bin/stack

@@ -42,6 +42,9 @@
 //	lead returns fault.ErrFenced        standby, as for a fenced beat
 //	lead returns another error          released, Run returns the error
 //	lead does not return when cancelled no new claim is made until it does; trust is gone, writes are fenced
+//	silent within a transaction         the server ends the transaction (idle_in_transaction_session_timeout, two fifths of
+//	                                    the lease), so that the claim finds no lock when the lease has run out
+//	its clock is set to another time    nothing: the heartbeat is by the database's clock, trust by the monotonic one
 //	killed                              another instance takes over when the heartbeat is older than the lease
 //	release fails                       logged; the others wait for the lease to run out
 package lease
