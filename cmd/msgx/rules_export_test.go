@@ -29,8 +29,8 @@ func TestRulesExportBeginsADirectory(t *testing.T) {
 
 // A mistyped name is told without asking a server.
 func TestRulesExportOfAMistypedName(t *testing.T) {
-	r := run("rules", "export", "shiped", t.TempDir())
-	if r.code != exitUsage || !strings.Contains(r.err, `rule set "shiped": expected a hash, or its first 4 characters or more, did you mean shipped?`) {
+	r := run("rules", "export", "shippped", t.TempDir())
+	if r.code != exitUsage || !strings.Contains(r.err, `rule set "shippped": expected a hash, or its first 4 characters or more, did you mean shipped?`) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 }

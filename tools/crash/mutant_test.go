@@ -81,11 +81,11 @@ func (m mutant) overlay(t *testing.T) string {
 		t.Fatal(err)
 	}
 	text := string(data)
-	replace := func(old, new string) {
-		if strings.Count(text, old) != 1 {
-			t.Fatalf("%s: found %d times %q, expected it once", m.file, strings.Count(text, old), old)
+	replace := func(found, instead string) {
+		if strings.Count(text, found) != 1 {
+			t.Fatalf("%s: found %d times %q, expected it once", m.file, strings.Count(text, found), found)
 		}
-		text = strings.Replace(text, old, new, 1)
+		text = strings.Replace(text, found, instead, 1)
 	}
 	replace(m.old, m.new)
 	if more, ok := also[m.name]; ok {

@@ -43,7 +43,6 @@ type server struct {
 	*stacktest.Private
 	name  string
 	proxy *toxiproxy.Proxy
-	down  bool // killed by trouble, not started again yet
 }
 
 // place is everything that one run has for itself.

@@ -58,7 +58,7 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Rollback(context.WithoutCancel(t.Context())) //nolint:errcheck // it only reads
+	defer reader.Rollback(context.WithoutCancel(t.Context()))
 	if _, err := reader.Exec(t.Context(), `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM proc_state`); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func metrics(ctx context.Context, url string, into map[string]*float64) {
 	if err != nil {
 		return
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read
+	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), " ")

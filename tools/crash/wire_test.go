@@ -158,10 +158,10 @@ func (w *wire) carry(client net.Conn) {
 		case *pgproto3.Query:
 			said = m.String
 		}
-		switch {
-		case said == "BEGIN":
+		switch said {
+		case "BEGIN":
 			of = ""
-		case said == "COMMIT":
+		case "COMMIT":
 			commits = true
 		default:
 			of = better(of, said)
