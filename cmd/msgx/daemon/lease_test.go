@@ -101,7 +101,7 @@ func TestALeaderThatFallsSilentWithinATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer hold.Rollback(t.Context()) //nolint:errcheck // it is rolled back below
+	defer hold.Rollback(t.Context())
 	if _, err := hold.Exec(t.Context(), `SELECT FROM pipeline_lock FOR UPDATE`); err != nil {
 		t.Fatal(err)
 	}
