@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -195,7 +196,7 @@ func unlike(r *evidence.Record, e *evidence.Event) string {
 		return "flight " + r.Headers["flid"]
 	case r.Headers["state_version"] != strconv.FormatInt(e.Version, 10):
 		return "version " + r.Headers["state_version"]
-	case !sameJSON(r.Value, e.Payload):
+	case !bytes.Equal(r.Value, e.Value()):
 		return "another payload"
 	}
 	return ""

@@ -31,7 +31,8 @@ func (a *application) msgEvent(adv *Advance) event.Event {
 		e.Key = a.key(adv.After).String()
 	}
 	b := make([]byte, 0, 512)
-	b = appendString(append(b, `{"type":`...), string(e.Type))
+	b = strconv.AppendInt(append(b, `{"schema_version":`...), event.SchemaVersion, 10)
+	b = appendString(appendKey(b, "type"), string(e.Type))
 	b = a.appendHeader(b, adv.After)
 	b = appendString(appendKey(b, "op"), string(adv.Op))
 	b = appendString(appendKey(b, "script"), a.context.Script)
@@ -67,7 +68,8 @@ func (a *application) schdEvent(adv *Advance) event.Event {
 	if e.Type == event.Tombstone {
 		return e
 	}
-	b := a.appendHeader(append(make([]byte, 0, 2048), '{'), adv.After)
+	b := strconv.AppendInt(append(make([]byte, 0, 2048), `{"schema_version":`...), event.SchemaVersion, 10)
+	b = a.appendHeader(b, adv.After)
 	e.Payload = append(AppendState(b, a.catalogue, adv.After), '}')
 	return e
 }

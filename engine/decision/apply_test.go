@@ -292,8 +292,8 @@ func TestEvents(t *testing.T) {
 	}
 	head := `"flid":"1","state_version":6,"state":"ACTIVE","operation_day":"2021-01-23","msg_id":"77","kind":"FLOP-STND","ruleset":"cafe","updated_at":"2021-01-23T09:02:03.456789+08:00",`
 	want := []string{
-		`{"type":"UPSERT",` + head + `"op":"update","script":"flop@1","key":"1","changes":[{"path":"STND","before":"7","after":"8"}]}`,
-		`{` + head + `"MAXP":180,"STND":"8","REMC":"\"雾\"\n","FDIV":{"DDES":"PEK"},"VIPF":[{"VPCD":"V1","VFES":2,"VIPT":[{"VSCD":"CAR"}]}],"MAFL":[{"FLID":"2","FLNO":"ZH2"}]}`,
+		`{"schema_version":1,"type":"UPSERT",` + head + `"op":"update","script":"flop@1","key":"1","changes":[{"path":"STND","before":"7","after":"8"}]}`,
+		`{"schema_version":1,` + head + `"MAXP":180,"STND":"8","REMC":"\"雾\"\n","FDIV":{"DDES":"PEK"},"VIPF":[{"VPCD":"V1","VFES":2,"VIPT":[{"VSCD":"CAR"}]}],"MAFL":[{"FLID":"2","FLNO":"ZH2"}]}`,
 	}
 	if diff := cmp.Diff(want, []string{string(e.Events[0].Payload), string(e.Events[1].Payload)}); diff != "" {
 		t.Errorf("payloads (-want +got):\n%s", diff)

@@ -4,6 +4,7 @@ package event
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"msgx/engine/flight"
@@ -37,7 +38,8 @@ const (
 	Dead    State = "DEAD"
 )
 
-// Event is one row of the outbox. A nil Payload is Kafka's null value.
+// Event is one row of the outbox. Its payload is an object without the event's identity, which is known only when it is
+// stored; a nil Payload is Kafka's null value.
 type Event struct {
 	ID        int64 // from one sequence, under the pipeline lock; 0 until stored
 	Target    Target
@@ -52,6 +54,23 @@ type Event struct {
 	Attempts  int
 	CreatedAt time.Time
 	Resent    bool // sent again by an operator under the same id
+}
+
+// SchemaVersion is that of the payloads, which schemas/EVENTS.md describes: a change that an old consumer could
+// stumble over raises it.
+const SchemaVersion = 1
+
+// Value is what a broker stores: the payload, with the identity of the event as its first member; nil for Kafka's null
+// value. It is the same to the byte whenever the event is sent.
+func (e Event) Value() []byte {
+	if e.Payload == nil || (e.Target == Schd && e.Type == Tombstone) {
+		return nil // a compacted topic forgets the key
+	}
+	value := make([]byte, 0, len(e.Payload)+40)
+	value = append(value, `{"event_id":"`...)
+	value = strconv.AppendInt(value, e.ID, 10)
+	value = append(value, `",`...)
+	return append(value, e.Payload[1:]...)
 }
 
 // Landing is where a broker put an event.

@@ -175,7 +175,7 @@ func events(specs ...string) []*row {
 		}
 		rows = append(rows, &row{state: event.Pending, Event: event.Event{
 			ID: int64(i + 1), Target: event.Msg, Key: key, FLID: flid, Type: event.Upsert, Version: int64(i + 1),
-			MsgID: 100 + int64(i), Kind: "FLOP-STND", Ruleset: "abc", Payload: []byte(`{}`), CreatedAt: start,
+			MsgID: 100 + int64(i), Kind: "FLOP-STND", Ruleset: "abc", Payload: []byte(`{"schema_version":1}`), CreatedAt: start,
 		}})
 	}
 	return rows

@@ -11,7 +11,7 @@ import (
 // the time of sending: a topic's retention must not count the time that an event
 // waited for the broker.
 func record(e event.Event, now time.Time) event.Record {
-	r := event.Record{Key: e.Key, Value: e.Payload, At: now, Headers: []event.Header{
+	r := event.Record{Key: e.Key, Value: e.Value(), At: now, Headers: []event.Header{
 		{Key: "event_id", Value: strconv.FormatInt(e.ID, 10)},
 		{Key: "flid", Value: e.FLID.String()},
 		{Key: "state_version", Value: strconv.FormatInt(e.Version, 10)},
@@ -21,9 +21,6 @@ func record(e event.Event, now time.Time) event.Record {
 		{Key: "msg_id", Value: strconv.FormatInt(e.MsgID, 10)},
 		{Key: "created_at", Value: e.CreatedAt.UTC().Format(time.RFC3339Nano)},
 	}}
-	if e.Target == event.Schd && e.Type == event.Tombstone {
-		r.Value = nil // a compacted topic forgets the key
-	}
 	if e.Resent {
 		r.Headers = append(r.Headers, event.Header{Key: "resent", Value: "true"})
 	}

@@ -222,7 +222,7 @@ func TestXSDByXMLLint(t *testing.T) {
 }
 
 func TestEventSchemas(t *testing.T) {
-	const header = `"flid":"1","state_version":2,"state":"ACTIVE","operation_day":"2021-01-23","msg_id":"7","kind":"FLOP-STND","ruleset":"ab","updated_at":"2021-01-23T22:31:26.123456+08:00"`
+	const header = `"event_id":"9","schema_version":1,"flid":"1","state_version":2,"state":"ACTIVE","operation_day":"2021-01-23","msg_id":"7","kind":"FLOP-STND","ruleset":"ab","updated_at":"2021-01-23T22:31:26.123456+08:00"`
 	const change = `{"type":"UPSERT",` + header + `,"op":"update","script":"flop-stnd@1","key":"1","changes":[`
 	tests := []struct {
 		schema, text string
@@ -233,6 +233,8 @@ func TestEventSchemas(t *testing.T) {
 		{"schd", strings.Replace(`{`+header+`}`, `"operation_day":"2021-01-23",`, "", 1), true},
 		{"schd", strings.Replace(`{`+header+`}`, `"flid":"1",`, "", 1), false},
 		{"schd", strings.Replace(`{`+header+`}`, `"1"`, `1`, 1), false},
+		{"schd", strings.Replace(`{`+header+`}`, `"schema_version":1`, `"schema_version":2`, 1), false},
+		{"schd", strings.Replace(`{`+header+`}`, `"event_id":"9",`, "", 1), false},
 		{"schd", `{` + header + `,"MAXP":"180"}`, false},
 		{"schd", `{` + header + `,"MAXP":2147483648}`, false},
 		{"schd", `{` + header + `,"LBWT":12.5}`, false},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"msgx/engine/catalogue"
+	"msgx/engine/event"
 )
 
 // member and object are JSON in the order in which it is written here, which
@@ -134,6 +135,8 @@ func common(cat *catalogue.Catalogue) object {
 	date, _ := cat.ValueType(catalogue.Date)
 	id, _ := cat.ValueType(catalogue.ID)
 	return object{
+		{"event_id", object{{"description", "the event; the same when it is delivered again"}, {"type", "string"}, {"pattern", "^[1-9][0-9]*$"}}},
+		{"schema_version", object{{"description", "of this schema"}, {"const", event.SchemaVersion}}},
 		{"flid", object{{"description", "the flight whose version this is"}, {"type", "string"}, {"pattern", id.Canonical}}},
 		{"state_version", object{{"description", "grows by one with every change of the flight; guard against late duplicates by it"}, {"type", "integer"}, {"minimum", 1}}},
 		{"state", object{{"enum", []string{"ACTIVE", "DELETED"}}}},
@@ -146,7 +149,7 @@ func common(cat *catalogue.Catalogue) object {
 }
 
 // always are the common properties that are never left out.
-var always = []string{"flid", "state_version", "state", "msg_id", "kind", "ruleset", "updated_at"}
+var always = []string{"event_id", "schema_version", "flid", "state_version", "state", "msg_id", "kind", "ruleset", "updated_at"}
 
 // fields are the parts of a flight by path, with what each holds.
 func fields(cat *catalogue.Catalogue) (state object, paths object) {
