@@ -92,7 +92,9 @@ func object(at string, was, is map[string]any) (broken []string) {
 
 // closedSet tells the members by whose value a consumer decides what to do.
 func closedSet(at string) bool {
-	return slices.ContainsFunc([]string{"/type", "/op", "/state", "/STATE"}, func(name string) bool { return strings.HasSuffix(at, "/properties"+name) || strings.HasSuffix(at, "/$defs"+name) })
+	return slices.ContainsFunc([]string{"/type", "/op", "/state", "/STATE"}, func(name string) bool {
+		return strings.HasSuffix(at, "/properties"+name) || strings.HasSuffix(at, "/$defs"+name)
+	})
 }
 
 func isText(v any) bool {

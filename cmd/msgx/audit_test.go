@@ -15,7 +15,7 @@ import (
 func TestAudit(t *testing.T) {
 	s := newServed(t)
 	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s.want(s.run("topics create"), 0)
 	gate := strings.NewReplacer("SCHD", "FLOP", "ADFT", "REMC", "<RECS>1</RECS><FLTR>", "", "</FLTR>", "",
 		"<FLNO>CA1</FLNO><SODT>01MAR260930</SODT>", "", "天气原因", "流量控制").Replace(remark)
 	s.put(remark, gate, "junk")

@@ -21,13 +21,13 @@ import (
 const checkBound = 10 * time.Second
 
 func checkCommand(g *globals) *cobra.Command {
-	var createTopics bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "check",
 		Short: "Check configuration, rules, databases and topics before serving",
 		Long: `Check everything that serving needs, with a line each: configuration, catalogue and rule set,
 our own PostgreSQL and its tables, the mailbox and its columns, the broker and its topics.
-Where another rule set than the configured one is on record as live, a note says so. Nothing is changed, unless --create-topics asks for missing topics to be made.
+Where another rule set than the configured one is on record as live, a note says so. Nothing is
+changed; msgx topics create makes missing topics.
 
 Exits with 1 when a line is not ok.`,
 		Args: cobra.NoArgs,
@@ -37,15 +37,13 @@ Exits with 1 when a line is not ok.`,
 				return err
 			}
 			p := &preflight{out: cmd.OutOrStdout()}
-			p.run(cmd.Context(), c, createTopics)
+			p.run(cmd.Context(), c)
 			if p.failed {
 				return errNotWell
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&createTopics, "create-topics", false, "create the topics that are missing")
-	return cmd
 }
 
 // preflight prints a line for each check.
@@ -63,7 +61,7 @@ func (p *preflight) line(what string, err error, detail string) {
 	fmt.Fprintf(p.out, "ok    %-13s  %s\n", what, detail)
 }
 
-func (p *preflight) run(ctx context.Context, c *config.Config, createTopics bool) {
+func (p *preflight) run(ctx context.Context, c *config.Config) {
 	if faults := c.CheckServe(); len(faults) > 0 {
 		for _, f := range faults {
 			p.line("configuration", f, "")
@@ -90,7 +88,7 @@ func (p *preflight) run(ctx context.Context, c *config.Config, createTopics bool
 		p.mailbox(ctx, c)
 	}
 	if len(c.Kafka.Brokers) > 0 {
-		p.kafka(ctx, c, createTopics)
+		p.kafka(ctx, c)
 	}
 }
 
@@ -161,23 +159,13 @@ func (p *preflight) mailbox(ctx context.Context, c *config.Config) {
 	p.line("mailbox", err, fmt.Sprintf("server %s, table %s", version, c.Mailbox.Inbound.Table))
 }
 
-func (p *preflight) kafka(ctx context.Context, c *config.Config, create bool) {
+func (p *preflight) kafka(ctx context.Context, c *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkBound)
 	defer cancel()
 	admin, err := kafka.NewAdmin(daemon.KafkaConfig(c))
 	if err != nil {
 		p.line("kafka", err, "")
 		return
-	}
-	if create {
-		created, err := admin.Create(ctx, daemon.Topics(c))
-		if err != nil {
-			p.line("kafka", err, "")
-			return
-		}
-		for _, name := range created {
-			p.line("kafka", nil, "created topic "+name)
-		}
 	}
 	problems, err := admin.Check(ctx, daemon.Topics(c))
 	if err != nil {

@@ -18,7 +18,7 @@ func prepared(t *testing.T) *served {
 	t.Helper()
 	s := newServed(t)
 	s.want(s.run("migrate"), 0)
-	s.run("check --create-topics")
+	s.run("topics create")
 	s.wait("`msgx check`", func() string {
 		r := s.run("check")
 		return fmt.Sprintf("exit %d\n%s", r.code, r.out)

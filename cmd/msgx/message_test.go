@@ -34,7 +34,7 @@ func TestShowingEveryOutcome(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
 	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s.want(s.run("topics create"), 0)
 	s.put(remark,
 		operation(8, "STND", "<FLID>1</FLID><STND>12</STND>"),
 		operation(8, "STND", "<FLID>1</FLID><STND>13</STND>"),

@@ -16,7 +16,7 @@ func recordedDay(t *testing.T) *served {
 	t.Helper()
 	s := newServed(t)
 	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s.want(s.run("topics create"), 0)
 	s.put(remark,
 		operation(8, "GTDT", `<FLID>1</FLID><GTDT GTNO="1"><GATE>G1</GATE></GTDT><NEWS>x</NEWS>`),
 		operation(9, "VIPF", `<FLID>1</FLID><VIPF><VPCD>Li Lei</VPCD></VIPF><VIPF><VPCD>Han</VPCD></VIPF>`),

@@ -63,7 +63,7 @@ func TestGoingLiveAndGoingBack(t *testing.T) {
 	s.want(s.run("migrate"), 0)
 	s.want(s.run("rules history"), 0, "no rule set was live yet")
 	s.want(s.run("rules shadow"), 0, "no shadow")
-	s.want(s.run("check --create-topics"), 0)
+	s.want(s.run("topics create"), 0)
 	stop := s.begin()
 	defer stop()
 	schedule := strings.Replace(remark, "SCHD-ADFT", "", 1)
@@ -123,7 +123,7 @@ func TestGoingLiveAndGoingBack(t *testing.T) {
 func TestAskingWhenNobodyLeads(t *testing.T) {
 	s := newServed(t)
 	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s.want(s.run("topics create"), 0)
 	s.want(s.run("rules activate --reason wanted --wait 0"), 0, "request 1 is left for the leader")
 	s.want(s.run("rules activate --reason wanted --wait 300ms"), exitFailed, "request 2 has no answer", "no instance leads now")
 }

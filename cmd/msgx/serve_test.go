@@ -42,7 +42,7 @@ func newServed(t *testing.T) *served {
 	return s
 }
 
-// dropTopics removes what check --create-topics has made.
+// dropTopics removes what topics create has made.
 func (s *served) dropTopics() {
 	conn, err := kafkago.Dial("tcp", s.set["kafka.brokers"])
 	if err != nil {
@@ -164,7 +164,8 @@ func TestServingAndLookingAtIt(t *testing.T) {
 	s := newServed(t)
 	s.want(s.run("check"), exitFailed, "FAIL  postgres", "FAIL  kafka")
 	s.want(s.run("migrate"), 0, "migrated from version 0")
-	s.want(s.run("check --create-topics"), 0, "created topic", "will begin at zero")
+	s.want(s.run("topics create"), 0, "created topic")
+	s.want(s.run("check"), 0, "will begin at zero")
 	s.want(s.run("check"), 0, "ok    configuration", "ok    rules", "ok    postgres", "ok    watermark", "ok    mailbox", "ok    kafka")
 
 	late := strings.NewReplacer("SCHD", "FLOP", "ADFT", "REMC", "<RECS>1</RECS><FLTR>", "", "</FLTR>", "",
@@ -207,7 +208,7 @@ func TestServingAndLookingAtIt(t *testing.T) {
 func TestCheckTellsEachThingThatIsBroken(t *testing.T) {
 	s := newServed(t)
 	s.want(s.run("migrate"), 0)
-	s.want(s.run("check --create-topics"), 0)
+	s.want(s.run("topics create"), 0)
 	nowhere := "127.0.0.1:1"
 	tests := []struct {
 		name, set string

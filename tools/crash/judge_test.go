@@ -29,7 +29,7 @@ func (p *place) prepare() {
 		}
 	}
 	p.mustRun("migrate")
-	p.makeTopics()
+	p.mustRun("topics", "create")
 }
 
 // audit is what msgx audit finds broken, "" for nothing.
@@ -53,7 +53,7 @@ func (r *run) differences() []string {
 	var faults []string
 	alone := r.undisturbed()
 	alone.mustRun("migrate")
-	alone.makeTopics()
+	alone.mustRun("topics", "create")
 	quiet := newRun(alone, options{seed: r.o.seed})
 	alone.settled(quiet, "quiet")
 	for _, of := range compared {
@@ -66,15 +66,6 @@ func (r *run) differences() []string {
 		}
 	}
 	return faults
-}
-
-func (p *place) makeTopics() {
-	p.t.Helper()
-	if out, err := p.run("check", "--create-topics"); err != nil {
-		// The call that makes topics may not see them yet.
-		p.t.Logf("check: %v\n%s", err, out)
-		p.mustRun("check")
-	}
 }
 
 // compared is what has to be as if nothing had happened: all but the times of writing, the ids of events (a transaction that

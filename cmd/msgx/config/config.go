@@ -67,6 +67,15 @@ type KafkaConfig struct {
 	Replication     int           `koanf:"replication"`
 	RequestTimeout  time.Duration `koanf:"request-timeout"`
 	MaxMessageBytes int           `koanf:"max-message-bytes"`
+	Retention       time.Duration `koanf:"retention"`
+	TopicPolicy     string        `koanf:"topic-policy"`
+	TLS             bool          `koanf:"tls"`
+	CAFile          string        `koanf:"ca-file"`
+	CertFile        string        `koanf:"cert-file"`
+	KeyFile         string        `koanf:"key-file"`
+	SASL            string        `koanf:"sasl"`
+	User            string        `koanf:"user"`
+	Password        string        `koanf:"password"`
 }
 
 // AirportConfig is the airport's zone and the time of day its operation day begins.
@@ -192,6 +201,10 @@ func (c *Config) check() []error {
 		"msgx.consistency-check.daily-sample-ratio is %g, expected 0 (never) to 1 (every flight)", c.Check.DailySampleRatio)
 	want(cutover(p.CutoverWatermark), "msgx.pipeline.cutover-watermark is %q, expected min, zero, max or an id", p.CutoverWatermark)
 	want(c.Kafka.MsgTopic != c.Kafka.SchdTopic, "msgx.kafka.msg-topic and msgx.kafka.schd-topic are both %q, expected two topics", c.Kafka.MsgTopic)
+	k := c.Kafka
+	want(k.TLS || k.CAFile+k.CertFile+k.KeyFile == "", "msgx.kafka.ca-file, cert-file or key-file is set and msgx.kafka.tls is false, expected true: nothing would be encrypted")
+	want((k.CertFile == "") == (k.KeyFile == ""), "msgx.kafka.cert-file is %q and msgx.kafka.key-file %q, expected both or none", k.CertFile, k.KeyFile)
+	want((k.SASL == "") == (k.User == "") && (k.SASL == "") == (k.Password == ""), "msgx.kafka.sasl is %q, expected msgx.kafka.user and msgx.kafka.password with it, and none without", k.SASL)
 	want(c.Rules.WatchInterval > 0, "msgx.rules.watch-interval is %s, expected more than 0s", c.Rules.WatchInterval)
 	want(c.Rules.ShadowTime > 0, "msgx.rules.shadow-time is %s, expected more than 0s", c.Rules.ShadowTime)
 	for i, class := range c.Replay.Classes {

@@ -109,8 +109,51 @@ func TestServeNeedsAddressesAndTheOwnersBound(t *testing.T) {
 	}
 }
 
+// A secret may lie in a file, as those who run it are given it.
+func TestSecretsFromFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	c, err := Load(Sources{Set: []string{"postgres.url=file:" + write("url", "postgres://u:hunter2@h/db\n"),
+		"kafka.sasl=PLAIN", "kafka.user=u", "kafka.password=file:" + write("password", "hunter2\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Postgres.URL != "postgres://u:hunter2@h/db" || c.Kafka.Password != "hunter2" {
+		t.Errorf("got %q and %q, want what is in the files", c.Postgres.URL, c.Kafka.Password)
+	}
+	if all := strings.Join(c.Shown(), "\n"); strings.Contains(all, "hunter2") {
+		t.Errorf("a secret is shown:\n%s", all)
+	}
+	for path, want := range map[string]string{filepath.Join(dir, "none"): "msgx.mailbox.dsn: open ", write("empty", " \n"): "msgx.mailbox.dsn: the file is empty"} {
+		if _, err := Load(Sources{Set: []string{"mailbox.dsn=file:" + path}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", path, err, want)
+		}
+	}
+}
+
+func TestBrokerSecurityIsWhole(t *testing.T) {
+	for _, tt := range []struct{ set, want string }{
+		{"kafka.ca-file=x", "msgx.kafka.tls is false, expected true"},
+		{"kafka.tls=true,kafka.cert-file=x", "expected both or none"},
+		{"kafka.sasl=PLAIN,kafka.user=u", "expected msgx.kafka.user and msgx.kafka.password with it"},
+		{"kafka.password=x", "and none without"},
+		{"kafka.sasl=GSSAPI,kafka.user=u,kafka.password=p", "expected one of"},
+	} {
+		if _, err := Load(Sources{Set: strings.Split(tt.set, ",")}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.set, err, tt.want)
+		}
+	}
+}
+
 func TestSecretsAreHidden(t *testing.T) {
-	c, err := Load(Sources{Set: []string{"postgres.url=postgres://u:hunter2@h/db?password=hunter2", "mailbox.dsn=m:hunter2@p@tcp(h:3306)/db?x=hunter2"}})
+	c, err := Load(Sources{Set: []string{"postgres.url=postgres://u:hunter2@h/db?password=hunter2", "mailbox.dsn=m:hunter2@p@tcp(h:3306)/db?x=hunter2",
+		"kafka.sasl=PLAIN", "kafka.user=u", "kafka.password=hunter2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

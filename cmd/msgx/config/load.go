@@ -1,9 +1,11 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -54,6 +56,7 @@ func Load(s Sources) (*Config, error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	faults = append(faults, unknownKeys(k.Keys())...)
+	faults = append(faults, readSecrets(k)...)
 	c, err := decode(k)
 	if err != nil {
 		faults = append(faults, err)
@@ -240,6 +243,31 @@ func listHook(from, to reflect.Type, data any) (any, error) {
 	return parts, nil
 }
 
+// fromFile begins the value of a secret that is the content of a file.
+const fromFile = "file:"
+
+// readSecrets puts in the content of the files that secrets name.
+func readSecrets(k *koanf.Koanf) []error {
+	var faults []error
+	for _, p := range Parameters() {
+		path, named := strings.CutPrefix(k.String(prefix+p.Key), fromFile)
+		if !p.Secret || !named {
+			continue
+		}
+		content, err := os.ReadFile(path)
+		if err == nil && len(bytes.TrimSpace(content)) == 0 {
+			err = errors.New("the file is empty")
+		}
+		if err == nil {
+			err = k.Set(prefix+p.Key, string(bytes.TrimSpace(content)))
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s%s: %w", prefix, p.Key, err))
+		}
+	}
+	return faults
+}
+
 // checkBounds holds each parameter to its own bounds.
 func checkBounds(k *koanf.Koanf) []error {
 	var faults []error
@@ -287,7 +315,11 @@ func shown(v reflect.Value, at string) []string {
 
 func hide(key string, value any) any {
 	for _, p := range Parameters() {
-		if p.Key == key && p.Secret {
+		switch {
+		case p.Key != key || !p.Secret:
+		case p.Whole && value != "":
+			return "xxxxx"
+		default:
 			return hideText(fmt.Sprint(value))
 		}
 	}

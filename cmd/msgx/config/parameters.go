@@ -11,7 +11,8 @@ type Parameter struct {
 	Min     int64 // smallest value for numbers and durations (in the unit's base), when HasMin
 	HasMin  bool
 	OneOf   []string
-	Secret  bool
+	Secret  bool // hidden where parameters are shown, and can be "file:PATH"
+	Whole   bool // nothing of the secret is shown, not even where it leads
 	Doc     string
 }
 
@@ -20,6 +21,9 @@ func text(key, def, doc string) Parameter {
 }
 func secret(key, doc string) Parameter {
 	return Parameter{Key: key, Default: "", Unit: "text", Secret: true, Doc: doc}
+}
+func password(key, doc string) Parameter {
+	return Parameter{Key: key, Default: "", Unit: "text", Secret: true, Whole: true, Doc: doc}
 }
 func oneOf(key, def, doc string, values ...string) Parameter {
 	return Parameter{Key: key, Default: def, Unit: "word", OneOf: values, Doc: doc}
@@ -64,6 +68,15 @@ func Parameters() []Parameter {
 		count("kafka.replication", 1, 1, "replication factor, when topics are created by us"),
 		duration("kafka.request-timeout", "5s", "how long a broker may wait for its replicas; at most the lease"),
 		count("kafka.max-message-bytes", 1000000, 1000, "largest event"),
+		duration("kafka.retention", "7d", "least time for which the topic of every change has to keep it"),
+		oneOf("kafka.topic-policy", "warn", "what a start does about topics that would lose data: warn, or refuse", "warn", "refuse"),
+		boolean("kafka.tls", false, "connections to the brokers are encrypted"),
+		text("kafka.ca-file", "", "PEM of the authorities that the brokers' certificates are held to; empty trusts those of the system"),
+		text("kafka.cert-file", "", "PEM of our own certificate, where brokers ask for one"),
+		text("kafka.key-file", "", "PEM of its key"),
+		oneOf("kafka.sasl", "", "how we log in", "", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+		text("kafka.user", "", "as whom"),
+		password("kafka.password", "the password"),
 		text("airport.zone", "Asia/Shanghai", "time zone of every time in a message"),
 		duration("airport.day-cutover", "0s", "time of day at which the operation day begins"),
 		duration("pipeline.poll-interval", "1s", "wait between looks at an empty mailbox"),

@@ -54,6 +54,10 @@ type Daemon struct {
 	api     *api.Server
 	metrics *registries
 	rules   rules
+	topics  struct { // of the one who leads
+		asked bool   // the brokers have answered once
+		told  string // what was said last
+	}
 }
 
 // servers are the connections to what is not ours.
@@ -133,13 +137,17 @@ func MailboxConfig(c *config.Config) mailbox.Config {
 func KafkaConfig(c *config.Config) kafka.Config {
 	return kafka.Config{
 		Brokers: c.Kafka.Brokers, ClientID: "msgx", RequestTimeout: c.Kafka.RequestTimeout, MaxMessageBytes: c.Kafka.MaxMessageBytes,
+		Security: kafka.Security{
+			TLS: c.Kafka.TLS, CAFile: c.Kafka.CAFile, CertFile: c.Kafka.CertFile, KeyFile: c.Kafka.KeyFile,
+			Mechanism: c.Kafka.SASL, User: c.Kafka.User, Password: c.Kafka.Password,
+		},
 	}
 }
 
 // Topics are the two topics as they should be.
 func Topics(c *config.Config) []kafka.Topic {
 	return []kafka.Topic{
-		{Name: c.Kafka.MsgTopic, Partitions: c.Kafka.Partitions, Replication: c.Kafka.Replication},
+		{Name: c.Kafka.MsgTopic, Partitions: c.Kafka.Partitions, Replication: c.Kafka.Replication, Retention: c.Kafka.Retention},
 		{Name: c.Kafka.SchdTopic, Partitions: c.Kafka.Partitions, Replication: c.Kafka.Replication, Compacted: true},
 	}
 }

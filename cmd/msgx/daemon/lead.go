@@ -123,8 +123,8 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rul
 		return nil, err
 	}
 	stages := map[string]func(context.Context) error{
-		"sentinel": sentinel.Run,
-		"inbox":    read.Run, "pump": decide.Run, "backfill": marks.Run, rollout.Stage: rules.Run,
+		"sentinel": sentinel.Run, "topics": d.watchTopics(registry),
+		"inbox": read.Run, "pump": decide.Run, "backfill": marks.Run, rollout.Stage: rules.Run,
 		string(event.Msg): msg.Run, string(event.Schd): schd.Run,
 	}
 	if beside != nil {

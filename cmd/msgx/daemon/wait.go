@@ -70,16 +70,11 @@ func (d *Daemon) checks() []api.Check {
 			return m.Check(ctx)
 		}},
 		{Name: "kafka", Probe: func(ctx context.Context) error {
-			problems, err := d.servers.admin.Check(ctx, Topics(d.config))
-			if err != nil {
-				return err
+			problems, err := d.lookAtTopics(ctx)
+			if err == nil && len(problems) > 0 {
+				err = errors.New(lines(problems))
 			}
-			for _, p := range problems {
-				if p.Fatal {
-					return errors.New(p.String())
-				}
-			}
-			return nil
+			return err
 		}},
 	}
 }

@@ -41,7 +41,7 @@ var verdicts = map[kafkago.Error]verdict{
 	kafkago.ThrottlingQuotaExceeded: {event.NotStored, "throttled", ""},
 	kafkago.PolicyViolation:         {event.NotStored, "policy", "a policy of the cluster forbids it"},
 	kafkago.UnknownTopicOrPartition: {event.NotStored, "unknown-topic",
-		"the topic does not exist; it is never created by sending: run 'msgx check --create-topics'"},
+		"the topic does not exist; it is never created by sending: run 'msgx topics create'"},
 	kafkago.InvalidTopic:               {event.NotStored, "invalid-topic", "the topic's name is not valid"},
 	kafkago.TopicAuthorizationFailed:   {event.NotStored, "not-authorised", "the user may not write to the topic: it needs WRITE and DESCRIBE"},
 	kafkago.ClusterAuthorizationFailed: {event.NotStored, "not-authorised", "the user may not use the cluster"},

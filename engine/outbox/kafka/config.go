@@ -29,6 +29,8 @@ type Config struct {
 type Security struct {
 	TLS       bool
 	CAFile    string // PEM; "" trusts what the system trusts
+	CertFile  string // PEM of our own certificate, with its key in KeyFile; "" for none
+	KeyFile   string
 	Mechanism string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
 	User      string
 	Password  string
@@ -72,7 +74,7 @@ func newDialer(c Config) (*dialer, error) {
 	d := &dialer{c: c.withDefaults()}
 	var err error
 	if c.Security.TLS {
-		if d.tls, err = tlsConfig(c.Security.CAFile); err != nil {
+		if d.tls, err = tlsConfig(c.Security); err != nil {
 			return nil, err
 		}
 	}
@@ -82,18 +84,25 @@ func newDialer(c Config) (*dialer, error) {
 	return d, nil
 }
 
-func tlsConfig(caFile string) (*tls.Config, error) {
+func tlsConfig(s Security) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if caFile == "" {
+	if s.CertFile != "" {
+		own, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("kafka: our certificate %s with the key %s: %w", s.CertFile, s.KeyFile, err)
+		}
+		conf.Certificates = []tls.Certificate{own}
+	}
+	if s.CAFile == "" {
 		return conf, nil
 	}
-	pem, err := os.ReadFile(caFile)
+	pem, err := os.ReadFile(s.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: certificate authority: %w", err)
 	}
 	conf.RootCAs = x509.NewCertPool()
 	if !conf.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("kafka: certificate authority %s: found no certificate, expected PEM", caFile)
+		return nil, fmt.Errorf("kafka: certificate authority %s: found no certificate, expected PEM", s.CAFile)
 	}
 	return conf, nil
 }

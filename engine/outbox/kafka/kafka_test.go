@@ -168,7 +168,7 @@ func TestMissingTopicIsNotCreated(t *testing.T) {
 	p := newPublisher(t, Config{Brokers: []string{broker}}, topic)
 	for range 2 {
 		r := p.Publish(t.Context(), records("1"))[0]
-		if r.Fate != event.NotStored || r.Reason != "unknown-topic" || !strings.Contains(r.Err.Error(), "msgx check --create-topics") || errors.Is(r.Err, fault.ErrUnavailable) {
+		if r.Fate != event.NotStored || r.Reason != "unknown-topic" || !strings.Contains(r.Err.Error(), "msgx topics create") || errors.Is(r.Err, fault.ErrUnavailable) {
 			t.Errorf("got %s %s %v, want NOT_STORED unknown-topic with advice", r.Fate, r.Reason, r.Err)
 		}
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"msgx/engine/clock"
 	"msgx/engine/fault"
 )
 
@@ -18,6 +21,8 @@ type Topic struct {
 	Partitions  int
 	Replication int
 	Compacted   bool // keep the latest record of each key for ever
+	// Retention is the least time for which a topic that is not compacted has to keep a record; 0 for any.
+	Retention time.Duration
 }
 
 // Problem is one difference between a topic and what it should be.
@@ -65,7 +70,7 @@ func (a *Admin) Check(ctx context.Context, topics []Topic) ([]Problem, error) {
 		t, ok := found[want.Name]
 		if !ok || errors.Is(t.Error, kafkago.UnknownTopicOrPartition) {
 			problems = append(problems, Problem{Topic: want.Name, What: "missing", Found: "no such topic",
-				Want: fmt.Sprintf("%d partitions, replication %d", want.Partitions, want.Replication), Fix: "run 'msgx check --create-topics'", Fatal: true})
+				Want: fmt.Sprintf("%d partitions, replication %d", want.Partitions, want.Replication), Fix: "run 'msgx topics create'", Fatal: true})
 			continue
 		}
 		if t.Error != nil {
@@ -113,12 +118,13 @@ func (a *Admin) settings(want Topic, t kafkago.Topic, s map[string]string) (prob
 	compacted := strings.Contains(s["cleanup.policy"], "compact")
 	if compacted != want.Compacted {
 		p := Problem{Topic: name, What: "cleanup.policy", Found: s["cleanup.policy"], Want: policy(want), Fatal: true,
-			Fix: "kafka-configs --alter --entity-type topics --entity-name " + name + " --add-config cleanup.policy=" + policy(want)}
+			Fix: alter(name, "cleanup.policy="+policy(want))}
 		problems = append(problems, p)
 	} else if want.Compacted && strings.Contains(s["cleanup.policy"], "delete") {
 		problems = append(problems, Problem{Topic: name, What: "cleanup.policy", Found: s["cleanup.policy"], Want: policy(want),
 			Fix: "remove delete from it, or flights that do not change for long disappear from the topic", Fatal: true})
 	}
+	problems = append(problems, retention(want, s)...)
 	if insync, err := strconv.Atoi(s["min.insync.replicas"]); err == nil && len(t.Partitions) > 0 {
 		replicas := len(t.Partitions[0].Replicas)
 		switch {
@@ -135,6 +141,29 @@ func (a *Admin) settings(want Topic, t kafkago.Topic, s map[string]string) (prob
 			Fix: "raise it, or lower the configured message size"})
 	}
 	return problems
+}
+
+// retention looks at how long a topic keeps what it should keep for a while.
+func retention(want Topic, s map[string]string) (problems []Problem) {
+	if want.Compacted || want.Retention <= 0 {
+		return nil
+	}
+	least := strconv.FormatInt(want.Retention.Milliseconds(), 10)
+	if ms, err := strconv.ParseInt(s["retention.ms"], 10, 64); err == nil && ms >= 0 && ms < want.Retention.Milliseconds() {
+		problems = append(problems, Problem{Topic: want.Name, What: "retention.ms", Found: fmt.Sprintf("%d (%s)", ms, time.Duration(ms)*time.Millisecond),
+			Want: fmt.Sprintf("at least %s (%s)", least, want.Retention), Fatal: true,
+			Fix: alter(want.Name, "retention.ms="+least) + ", or lower msgx.kafka.retention"})
+	}
+	if size, err := strconv.ParseInt(s["retention.bytes"], 10, 64); err == nil && size >= 0 {
+		problems = append(problems, Problem{Topic: want.Name, What: "retention.bytes", Found: s["retention.bytes"], Want: "-1: a size can run out before the time does",
+			Fix: alter(want.Name, "retention.bytes=-1")})
+	}
+	return problems
+}
+
+// alter is the command that changes a setting of a topic.
+func alter(topic, setting string) string {
+	return "kafka-configs --alter --entity-type topics --entity-name " + topic + " --add-config " + setting
 }
 
 func policy(t Topic) string {
@@ -155,7 +184,7 @@ func minInsync(replicas int) int {
 func describe(ctx context.Context, client *kafkago.Client, topic string) (map[string]string, error) {
 	response, err := client.DescribeConfigs(ctx, &kafkago.DescribeConfigsRequest{Resources: []kafkago.DescribeConfigRequestResource{{
 		ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic,
-		ConfigNames: []string{"cleanup.policy", "min.insync.replicas", "max.message.bytes"},
+		ConfigNames: []string{"cleanup.policy", "min.insync.replicas", "max.message.bytes", "retention.ms", "retention.bytes"},
 	}}})
 	if err != nil {
 		return nil, err
@@ -179,13 +208,16 @@ func (a *Admin) Create(ctx context.Context, topics []Topic) (created []string, e
 	defer transport.CloseIdleConnections()
 	request := &kafkago.CreateTopicsRequest{}
 	for _, t := range topics {
+		settings := []kafkago.ConfigEntry{
+			{ConfigName: "cleanup.policy", ConfigValue: policy(t)},
+			{ConfigName: "min.insync.replicas", ConfigValue: strconv.Itoa(minInsync(t.Replication))},
+			{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(a.d.c.MaxMessageBytes)},
+		}
+		if t.Retention > 0 && !t.Compacted {
+			settings = append(settings, kafkago.ConfigEntry{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(t.Retention.Milliseconds(), 10)})
+		}
 		request.Topics = append(request.Topics, kafkago.TopicConfig{
-			Topic: t.Name, NumPartitions: t.Partitions, ReplicationFactor: t.Replication,
-			ConfigEntries: []kafkago.ConfigEntry{
-				{ConfigName: "cleanup.policy", ConfigValue: policy(t)},
-				{ConfigName: "min.insync.replicas", ConfigValue: strconv.Itoa(minInsync(t.Replication))},
-				{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(a.d.c.MaxMessageBytes)},
-			},
+			Topic: t.Name, NumPartitions: t.Partitions, ReplicationFactor: t.Replication, ConfigEntries: settings,
 		})
 	}
 	response, err := client.CreateTopics(ctx, request)
@@ -202,7 +234,35 @@ func (a *Admin) Create(ctx context.Context, topics []Topic) (created []string, e
 			failures = append(failures, fmt.Errorf("create topic %s (%d partitions, replication %d): %w", t.Name, t.Partitions, t.Replication, err))
 		}
 	}
-	return created, errors.Join(failures...)
+	if err := errors.Join(failures...); err != nil {
+		return created, err
+	}
+	return created, a.known(ctx, topics)
+}
+
+// known waits until the brokers know the topics and their leaders: they answer a creation before they do.
+func (a *Admin) known(ctx context.Context, topics []Topic) error {
+	client, transport := a.d.client(names(topics)...)
+	defer transport.CloseIdleConnections()
+	for {
+		response, err := client.Metadata(ctx, &kafkago.MetadataRequest{Topics: names(topics)})
+		if err != nil {
+			return unavailable("wait for the created topics", err)
+		}
+		waiting := ""
+		for _, t := range response.Topics {
+			if t.Error != nil || slices.ContainsFunc(t.Partitions, func(p kafkago.Partition) bool { return p.Leader.Host == "" }) {
+				waiting = t.Name
+			}
+		}
+		if waiting == "" && len(response.Topics) >= len(topics) {
+			return nil
+		}
+		transport.CloseIdleConnections() // what it knows of the cluster is kept for a while
+		if err := clock.Sleep(ctx, clock.System{}, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("kafka: topic %s was created and has no leader yet: %w", waiting, err)
+		}
+	}
 }
 
 func names(topics []Topic) []string {
