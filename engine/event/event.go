@@ -75,7 +75,27 @@ func (e Event) Value() []byte {
 
 // Landing is where a broker put an event.
 type Landing struct {
-	Topic     string
-	Partition int
-	Offset    int64
+	Topic     string `json:"topic,omitempty"`
+	Partition int    `json:"partition"`
+	Offset    int64  `json:"offset"`
+}
+
+// Standing is how an event stands, for people.
+type Standing struct {
+	EventID       int64     `json:"event_id"`
+	Target        Target    `json:"target"`
+	Key           string    `json:"key"`
+	Type          Type      `json:"type"`
+	FLID          flight.ID `json:"flid"`
+	Version       int64     `json:"state_version"`
+	MsgID         int64     `json:"msg_id"`
+	Kind          string    `json:"kind"`
+	State         State     `json:"state"`
+	Attempts      int       `json:"attempts"`
+	NextAttemptAt time.Time `json:"next_attempt_at,omitzero"` // while it backs off
+	LastError     string    `json:"last_error,omitempty"`
+	CreatedAt     time.Time `json:"created_at"`
+	SentAt        time.Time `json:"sent_at,omitzero"`
+	DeadAt        time.Time `json:"dead_at,omitzero"`
+	Landing       Landing   `json:"landing,omitzero"`
 }
