@@ -36,9 +36,10 @@ func points() []string {
 
 // TestCrash kills daemons and troubles servers, and holds what is left to what it has to be.
 func TestCrash(t *testing.T) {
-	o := options{seed: *seed, kills: *kills, messages: 1000, points: points(), troubles: 30, random: true}
+	o := options{seed: *seed, kills: *kills, messages: 1000, points: points(), troubles: 30, random: 2, doubt: 400}
 	if o.kills == 0 {
-		o.kills, o.messages, o.troubles = 60, 600, 6
+		// All points, and a third as many moments at random.
+		o.kills, o.messages, o.troubles, o.random = 4*len(o.points)/3, 600, 6, 4
 	}
 	t.Cleanup(func() {
 		if t.Failed() {

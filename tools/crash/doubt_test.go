@@ -16,10 +16,8 @@ import (
 func TestCommitsInDoubt(t *testing.T) {
 	p := newPlace(t, build(t, ""))
 	p.prepare()
-	w := newWire(t, p.postgres.Address, *seed, 12)
-	p.postgres.proxy.Lock()
-	p.postgres.proxy.Upstream = w.address()
-	p.postgres.proxy.Unlock()
+	w := p.wire
+	w.breaks(12)
 	r := newRun(p, options{seed: *seed, messages: 600})
 	r.feed()
 	p.settled(r, "doubt")

@@ -33,13 +33,13 @@ const (
 	cutMidway   = "the connection is cut with COMMIT under way"
 )
 
-func newWire(t *testing.T, server string, seed uint64, every int) *wire {
+func newWire(t *testing.T, server string, seed uint64) *wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{t: t, listener: listener, server: server, rng: rand.New(rand.NewPCG(seed, 5)), every: every, seen: map[string]int{}, done: map[string]int{}, open: map[net.Conn]bool{}}
+	w := &wire{t: t, listener: listener, server: server, rng: rand.New(rand.NewPCG(seed, 5)), seen: map[string]int{}, done: map[string]int{}, open: map[net.Conn]bool{}}
 	w.closing.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -62,6 +62,13 @@ func newWire(t *testing.T, server string, seed uint64, every int) *wire {
 }
 
 func (w *wire) address() string { return w.listener.Addr().String() }
+
+// breaks lets one commit in so many break from now on; 0 for none.
+func (w *wire) breaks(every int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.every = every
+}
 
 func (w *wire) hold(c net.Conn) func() {
 	w.mu.Lock()
