@@ -14,13 +14,17 @@ var (
 	bound = flag.Duration("crash.bound", 60*time.Minute, "how long the disturbed part may take at most")
 )
 
-// unreached are boundaries that nothing in a run leads to, and why.
+// tried is said of a boundary that TestPointsOutsideTheRun goes to.
+const tried = "tried outside the run"
+
+// unreached are boundaries that nothing in a run leads to, and where they are tried, or why nowhere.
 var unreached = map[failpoint.Boundary]string{
 	failpoint.Migrate: "before the run", failpoint.AlignBounds: "before the run",
-	failpoint.RecordLate: "a row comes late only when a writer breaks its promise",
-	failpoint.BuryEvent:  "no event is refused for good",
-	failpoint.AskRules:   "a command, not the daemon", failpoint.Operate: "a command, not the daemon",
-	failpoint.Pause: "only without autostart", failpoint.Insert: "a command, not the daemon",
+	failpoint.RecordLate: tried,                           // a row comes late only when a writer breaks its promise
+	failpoint.BuryEvent:  tried,                           // an event that is refused for good
+	failpoint.AskRules:   tried, failpoint.Operate: tried, // commands
+	failpoint.Pause:  tried, // without autostart
+	failpoint.Insert: "nothing puts messages into the mailbox yet",
 }
 
 // points are the fail points of the daemon; where reading begins can only be tried at the beginning.

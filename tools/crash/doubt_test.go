@@ -49,10 +49,19 @@ func TestCommitsInDoubt(t *testing.T) {
 // feed puts a small day in, all at once.
 func (r *run) feed() {
 	r.t.Helper()
-	zone := time.FixedZone("", 8*3600)
-	messages, err := feed.Generate(feed.Options{Seed: r.o.seed, Date: time.Date(2026, 3, 1, 0, 0, 0, 0, zone), Zone: zone, Flights: 60, Operations: 900, Holding: -1})
+	r.feedWith(feed.Options{Flights: 60, Operations: 900, Holding: -1}, 2)
+}
+
+// feedWith puts in what the options say, all at once, and gives up so many ids for each thousand.
+func (r *run) feedWith(o feed.Options, rolledBack int) {
+	r.t.Helper()
+	o.Seed, o.Zone = r.o.seed, time.FixedZone("", 8*3600)
+	if o.Date.IsZero() {
+		o.Date = time.Date(2026, 3, 1, 0, 0, 0, 0, o.Zone)
+	}
+	messages, err := feed.Generate(o)
 	if err == nil {
-		_, err = feed.Insert(r.t.Context(), r.mailbox, messages, feed.Inserting{Seed: r.o.seed, Writers: 4, OutOfOrder: true, RolledBack: 2})
+		_, err = feed.Insert(r.t.Context(), r.mailbox, messages, feed.Inserting{Seed: r.o.seed, Writers: 4, OutOfOrder: true, RolledBack: rolledBack})
 	}
 	if err != nil {
 		r.t.Fatal(err)

@@ -147,6 +147,7 @@ func (r *run) disturbed(bound time.Duration) {
 		}()
 	}
 	trouble := newTrouble(r)
+	r.awaitSeed()
 	r.wire.breaks(r.o.doubt)
 	for !r.enough() {
 		if time.Now().After(deadline) {
@@ -164,6 +165,19 @@ func (r *run) disturbed(bound time.Duration) {
 	instances.Wait()
 	others.Wait()
 	trouble.heal()
+}
+
+// awaitSeed lets reading begin before there is trouble, for the points there can be tried only once.
+func (r *run) awaitSeed() {
+	for began := time.Now(); time.Since(began) < 30*time.Second && !r.isOver(); r.pause(lookEvery) {
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+		var seeded bool
+		err := r.pg.QueryRow(ctx, `SELECT EXISTS (SELECT FROM inbox_cursor)`).Scan(&seeded)
+		cancel()
+		if err == nil && seeded {
+			return
+		}
+	}
 }
 
 // pause waits, or not so long when the disturbed part is over.
@@ -259,7 +273,7 @@ func (r *run) changeRules(done *sync.WaitGroup) {
 	for n := 0; !r.isOver(); n++ {
 		r.pause(1500 * time.Millisecond)
 		changed := append(slices.Clone(text), fmt.Sprintf("-- text %d\n", n)...)
-		if n%4 == 3 {
+		if n%4 == 3 && r.hasRules() {
 			changed = append(changed, "return nonsense\n"...)
 		}
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
@@ -270,6 +284,15 @@ func (r *run) changeRules(done *sync.WaitGroup) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		r.fail("%v", err)
 	}
+}
+
+// hasRules tells whether a rule set is live. Until then one that is wrong ends the daemon, as it has to.
+func (r *run) hasRules() bool {
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+	defer cancel()
+	var live bool
+	err := r.pg.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ruleset_live)`).Scan(&live)
+	return err == nil && live
 }
 
 // settled is the second part: an instance that nothing happens to works off what is left.
