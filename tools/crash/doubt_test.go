@@ -30,7 +30,7 @@ func TestCommitsInDoubt(t *testing.T) {
 	seen := maps.Clone(w.seen)
 	w.mu.Unlock()
 	t.Log("\n" + text)
-	for _, of := range []string{"a decision", "a round of the inbox", "confirmed events", "marks", "a takeover", "a rule set goes live", "how a commit in doubt ended", "the shadow"} {
+	for _, of := range []string{"a decision", "a round of the inbox", "confirmed events", "marks", "a takeover", "a rule set goes live", "how a commit in doubt ended", "the shadow", "an outcome without a flight", "the lease is kept or given back"} {
 		if seen[of] == 0 {
 			t.Errorf("no commit of %s was seen", of)
 		}
@@ -49,7 +49,7 @@ func TestCommitsInDoubt(t *testing.T) {
 // feed puts a small day in, all at once.
 func (r *run) feed() {
 	r.t.Helper()
-	r.feedWith(feed.Options{Flights: 60, Operations: 900, Holding: -1}, 2)
+	r.feedWith(feed.Options{Flights: 60, Operations: 900, Holding: -1, BadPerMille: 30}, 2)
 }
 
 // feedWith puts in what the options say, all at once, and gives up so many ids for each thousand.

@@ -194,7 +194,7 @@ func (r *run) produce(done *sync.WaitGroup) {
 	defer done.Done()
 	zone := time.FixedZone("", 8*3600)
 	for day := time.Date(2026, 3, 1, 0, 0, 0, 0, zone); ; day = day.AddDate(0, 0, 1) {
-		messages, err := feed.Generate(feed.Options{Seed: r.o.seed, Date: day, Zone: zone, Flights: 60, Operations: 900, Holding: -1})
+		messages, err := feed.Generate(feed.Options{Seed: r.o.seed, Date: day, Zone: zone, Flights: 60, Operations: 900, Holding: -1, BadPerMille: 40})
 		if err != nil {
 			r.fail("feed: %v", err)
 			return

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// wire stands between the daemon and PostgreSQL, understands what is said, and breaks some connections at a COMMIT.
+// wire stands between the daemon and PostgreSQL, understands what is said, and breaks some connections at a COMMIT,
+// or at a statement that commits by itself.
 type wire struct {
 	t        *testing.T
 	listener net.Listener
@@ -28,9 +29,9 @@ type wire struct {
 
 // How a commit can break.
 const (
-	requestLost = "COMMIT never arrives"
-	replyLost   = "COMMIT is done and its reply is lost"
-	cutMidway   = "the connection is cut with COMMIT under way"
+	requestLost = "request lost"
+	replyLost   = "done, and its reply lost"
+	cutMidway   = "cut while it is under way"
 )
 
 func newWire(t *testing.T, server string, seed uint64) *wire {
@@ -149,7 +150,7 @@ func (w *wire) carry(client net.Conn) {
 	defer func() { _ = server.Close(); <-replied }()
 
 	statements := map[string]string{}
-	of, commits := "", false
+	of, commits, within := "", false, false
 	var pending []byte
 	for {
 		message, err := backend.Receive()
@@ -165,13 +166,17 @@ func (w *wire) carry(client net.Conn) {
 		case *pgproto3.Query:
 			said = m.String
 		}
-		switch said {
-		case "BEGIN":
-			of = ""
-		case "COMMIT":
-			commits = true
-		default:
+		switch {
+		case said == "BEGIN":
+			of, within = "", true
+		case said == "ROLLBACK":
+			within = false
+		case said == "COMMIT":
+			commits, within = true, false
+		case within:
 			of = better(of, said)
+		case alone(said) != "":
+			of, commits = alone(said), true
 		}
 		if pending, err = message.Encode(pending); err != nil {
 			return
@@ -220,6 +225,19 @@ var transactions = []struct{ text, name string }{
 	{"shadow", "the shadow"},
 	{"INSERT INTO instance_fact", "a fact"},
 	{"SELECT state FROM proc_state", "how a commit in doubt ended"},
+}
+
+// alone is what a statement is that commits by itself, "" for one that only reads.
+func alone(statement string) string {
+	switch {
+	case strings.Contains(statement, "UPDATE instance_heartbeat"):
+		return "the lease is kept or given back"
+	case strings.Contains(statement, "UPDATE proc_state p SET"):
+		return "an outcome without a flight"
+	case strings.Contains(statement, "UPDATE ") || strings.Contains(statement, "INSERT INTO ") || strings.Contains(statement, "DELETE FROM "):
+		return "other: " + short(statement)[:min(len(short(statement)), 60)]
+	}
+	return ""
 }
 
 // better is the more telling of what is known of a transaction and of one more statement.
