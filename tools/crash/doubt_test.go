@@ -17,6 +17,7 @@ func TestCommitsInDoubt(t *testing.T) {
 	p := newPlace(t, build(t, ""))
 	p.prepare()
 	w := p.wire
+	w.sure = true
 	w.breaks(12)
 	r := newRun(p, options{seed: *seed, messages: 600})
 	r.feed()

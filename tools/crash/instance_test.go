@@ -21,7 +21,9 @@ type end struct {
 	no    int
 	point string        // a fail point, such as "decide/after"; "" for a moment at random
 	pass  int           // at which pass of the point
-	after time.Duration // the moment, from when it leads
+	after time.Duration // the moment, from when it works, or
+	// entering: from when it leads, which may be in the middle of proving a rule set
+	entering bool
 }
 
 func (e end) String() string {
@@ -33,7 +35,9 @@ func (e end) String() string {
 
 const (
 	lookEvery = 10 * time.Millisecond
-	// reachBound is how long an instance may lead without coming to its point.
+	// enterBound is how long an instance may take to begin to work once it leads.
+	enterBound = 20 * time.Second
+	// reachBound is how long an instance may work without coming to its point.
 	reachBound = 1500 * time.Millisecond
 	// patientBound is the same where it comes to it once in a while only.
 	patientBound = 4 * time.Second
@@ -115,7 +119,7 @@ func (r *run) keep(slot string) {
 
 // await lets the instance come to its end; false when that was not the one meant for it.
 func (r *run) await(i *instance, e end) bool {
-	var leads time.Time
+	var leads, works time.Time
 	stopAfter, bound := 100*time.Millisecond, reachBound
 	if rare[boundaryOf(e.point)] {
 		bound = patientBound
@@ -144,8 +148,15 @@ func (r *run) await(i *instance, e end) bool {
 				defer provoke(r, false)
 			}
 		}
-		switch led := time.Since(leads); {
-		case leads.IsZero():
+		if !leads.IsZero() && works.IsZero() && (i.works() || time.Since(leads) > enterBound) {
+			works = time.Now()
+		}
+		begun := works
+		if e.entering {
+			begun = leads
+		}
+		switch led := time.Since(begun); {
+		case begun.IsZero():
 		case e.point == "" && led >= e.after:
 			i.kill()
 			r.died(i, e, "a moment at random")
@@ -169,6 +180,12 @@ func killed(err error) bool {
 	}
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// works tells whether it has come to an end with the rules and begun to work.
+func (i *instance) works() bool {
+	data, err := os.ReadFile(i.log.Name())
+	return err == nil && bytes.Contains(data, []byte(`msg="rule set live"`))
 }
 
 // boundaryOf is the boundary of a point, "" of none.

@@ -124,7 +124,7 @@ func (r *run) deadEvents() {
 	r.t.Helper()
 	const dead = `SELECT count(*) FROM msg_event WHERE state = 'DEAD'`
 	r.mustTopics(r.t, "max.message.bytes", "150")
-	r.feedWith(feed.Options{Flights: 3, Operations: 20, Holding: -1, BadPerMille: -1, Date: time.Date(2026, 3, 5, 0, 0, 0, 0, time.FixedZone("", 8*3600))}, 0)
+	r.feedWith(feed.Options{Flights: 10, Operations: 20, Holding: -1, BadPerMille: -1, Date: time.Date(2026, 3, 5, 0, 0, 0, 0, time.FixedZone("", 8*3600))}, 0)
 	r.killedAt(failpoint.BuryEvent, "before", 1)
 	r.killedAt(failpoint.BuryEvent, "after", 1)
 	if r.count(dead) == 0 {

@@ -75,7 +75,7 @@ var passes = map[failpoint.Boundary]int{
 
 // atRandom is an end at a moment at random.
 func (e end) atRandom(rng *rand.Rand) end {
-	e.point, e.after = "", time.Duration(rng.IntN(300)+1)*time.Millisecond
+	e.point, e.after, e.entering = "", time.Duration(rng.IntN(300)+1)*time.Millisecond, rng.IntN(3) == 0
 	return e
 }
 
@@ -261,6 +261,9 @@ func (r *run) backlog() int {
 	return int(highest - watermark + unfinished)
 }
 
+// rulesEvery is how long a text of the rules stays. A leader that finds a new one proves it before it begins.
+const rulesEvery = 6 * time.Second
+
 // changeRules has the leader take another text of the same rules from time to time, and refuse one that is wrong.
 func (r *run) changeRules(done *sync.WaitGroup) {
 	defer done.Done()
@@ -271,7 +274,7 @@ func (r *run) changeRules(done *sync.WaitGroup) {
 		return
 	}
 	for n := 0; !r.isOver(); n++ {
-		r.pause(1500 * time.Millisecond)
+		r.pause(rulesEvery)
 		changed := append(slices.Clone(text), fmt.Sprintf("-- text %d\n", n)...)
 		if n%4 == 3 && r.hasRules() {
 			changed = append(changed, "return nonsense\n"...)
@@ -307,8 +310,11 @@ func (p *place) settled(r *run, slot string) {
 	last, since := "", time.Now()
 	for {
 		left := p.left()
-		if left == "" {
+		switch {
+		case left == "" && i.works():
 			return
+		case left == "":
+			left = "nothing, and it has not begun to work"
 		}
 		if left != last {
 			last, since = left, time.Now()

@@ -22,6 +22,7 @@ type wire struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	every int            // one commit in so many is broken; 0 for none
+	sure  bool           // the first three of a kind break, each in another way
 	seen  map[string]int // commits by what they are of
 	done  map[string]int // broken commits, by what they are of and how
 	open  map[net.Conn]bool
@@ -88,12 +89,12 @@ func (w *wire) draw(of string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen[of]++
-	// The first of a kind breaks surely, so that none is left out.
-	if w.every == 0 || (w.seen[of] > 3 && w.rng.IntN(w.every) > 0) {
+	sure := w.sure && w.seen[of] <= 3
+	if w.every == 0 || (!sure && w.rng.IntN(w.every) > 0) {
 		return ""
 	}
 	how := []string{requestLost, replyLost, cutMidway}[w.rng.IntN(3)]
-	if w.seen[of] <= 3 {
+	if sure {
 		how = []string{requestLost, replyLost, cutMidway}[w.seen[of]-1]
 	}
 	w.done[of+": "+how]++
