@@ -20,6 +20,7 @@ const (
 	Advance      Boundary = "advance"       // a round of the inbox: rows, watermark, holes
 	RecordLate   Boundary = "record-late"   // rows at or below the watermark are noted
 	Decide       Boundary = "decide"        // the business transaction of a message
+	Settle       Boundary = "settle"        // an outcome that changes no flight, in one statement
 	Resolve      Boundary = "resolve"       // what became of a commit in doubt; reads only
 	HoldMarks    Boundary = "hold-marks"    // outcomes of marks, in one transaction with the call of the mailbox
 	ConfirmEvent Boundary = "confirm-event" // events were delivered
@@ -47,7 +48,7 @@ const (
 
 // Boundaries are all of them.
 var Boundaries = []Boundary{
-	Seed, Advance, RecordLate, Decide, Resolve, HoldMarks, ConfirmEvent, DeferEvent, BuryEvent, KeepFact, KeepRuleset,
-	RefuseRules, AskRules, ShadowFound, ShadowNow, ClaimLease, BeatLease, ReleaseLease, Pause, Operate, Migrate, AlignBounds,
+	Seed, Advance, RecordLate, Decide, Settle, Resolve, HoldMarks, ConfirmEvent, DeferEvent, BuryEvent, KeepFact,
+	KeepRuleset, RefuseRules, AskRules, ShadowFound, ShadowNow, ClaimLease, BeatLease, ReleaseLease, Pause, Operate, Migrate, AlignBounds,
 	Mark, Insert, Produce,
 }

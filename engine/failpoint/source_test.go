@@ -6,7 +6,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +37,7 @@ type function struct {
 func TestEveryBoundaryHasItsPoints(t *testing.T) {
 	used, seen := map[string]bool{}, map[string]bool{}
 	found := 0
-	for path, file := range sources(t) {
+	for from, file := range sources(t) {
 		for _, decl := range file.Decls {
 			fn, ok := decl.(*ast.FuncDecl)
 			if !ok || fn.Body == nil {
@@ -45,7 +48,7 @@ func TestEveryBoundaryHasItsPoints(t *testing.T) {
 				continue
 			}
 			found++
-			at := path + " " + f.name
+			at := from + " " + f.name
 			if excepted[at] != "" {
 				seen[at] = true
 			} else if !f.before || !f.after {
@@ -66,6 +69,100 @@ func TestEveryBoundaryHasItsPoints(t *testing.T) {
 			t.Errorf("boundary %s is not used", b)
 		}
 	}
+}
+
+// writes is how a statement that changes something begins, or what it holds further in.
+var writes = regexp.MustCompile(`(?i)\b(insert\s+into|update\s+\w+(\s+\w+)?\s+set|delete\s+from|truncate|alter\s+table|create\s+(table|index)|nextval\()`)
+
+// TestNothingIsWrittenElsewhere finds statements that write and are sent by a function without a boundary: as a query that
+// returns rows, or in a batch that commits by itself, they would last without one.
+func TestNothingIsWrittenElsewhere(t *testing.T) {
+	files := sources(t)
+	statements := map[string]bool{} // by folder and name
+	for at, file := range files {
+		for _, decl := range file.Decls {
+			g, ok := decl.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, spec := range g.Specs {
+				for i, value := range spec.(*ast.ValueSpec).Values {
+					if writes.MatchString(literals(value)) {
+						statements[path.Dir(at)+"."+spec.(*ast.ValueSpec).Names[i].Name] = true
+					}
+				}
+			}
+		}
+	}
+	used := map[string]bool{}
+	for at, file := range files {
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			names, guarded := mentions(fn, path.Dir(at), statements)
+			for _, name := range names {
+				used[name] = true
+				if !guarded {
+					t.Errorf("%s %s sends %s, which writes, expected it within a boundary: InTx, or a Tx or Batch that it is given", at, fn.Name.Name, name)
+				}
+			}
+		}
+	}
+	if len(used) < 30 {
+		t.Errorf("found %d statements that write, expected 30 or more: are they still constants?", len(used))
+	}
+}
+
+// mentions are the statements that a function names; guarded tells that it has a boundary, or writes into a transaction or
+// batch of somebody who has.
+func mentions(fn *ast.FuncDecl, folder string, statements map[string]bool) (names []string, guarded bool) {
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			id, ok := n.Type.(*ast.Ident)
+			return !ok || id.Name != "operation" // which is run elsewhere, in one transaction
+		case *ast.Ident:
+			if name := folder + "." + n.Name; statements[name] {
+				names = append(names, name)
+			}
+		case *ast.SelectorExpr:
+			if id, ok := n.X.(*ast.Ident); ok && id.Name == "failpoint" {
+				guarded = true
+			}
+		}
+		return true
+	})
+	receiver := &ast.FieldList{}
+	if fn.Recv != nil {
+		receiver = fn.Recv
+	}
+	for _, field := range append(slices.Clone(receiver.List), fn.Type.Params.List...) {
+		star, ok := field.Type.(*ast.StarExpr)
+		if !ok {
+			continue
+		}
+		switch of := star.X.(type) {
+		case *ast.Ident:
+			guarded = guarded || of.Name == "Tx"
+		case *ast.SelectorExpr:
+			guarded = guarded || of.Sel.Name == "Batch"
+		}
+	}
+	return names, guarded
+}
+
+// literals is the text of all string literals of an expression.
+func literals(e ast.Expr) string {
+	var b strings.Builder
+	ast.Inspect(e, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			b.WriteString(l.Value)
+		}
+		return true
+	})
+	return b.String()
 }
 
 // read notes what a function does, and which boundaries it names.

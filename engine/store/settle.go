@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"msgx/engine/decision"
+	"msgx/engine/failpoint"
 	"msgx/engine/fault"
 	"msgx/engine/message"
 )
@@ -101,7 +102,9 @@ func (w *Writer) settleAlone(ctx context.Context, args []any) (held, settled int
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.store.patience)
 	defer cancel()
+	failpoint.Before(failpoint.Settle)
 	err = conn.QueryRow(ctx, sqlSettle, args...).Scan(&held, &settled)
+	failpoint.After(failpoint.Settle)
 	if err != nil && !refused(err) && !pgconn.SafeToRetry(err) {
 		return 0, 0, fmt.Errorf("%w: %w", fault.ErrCommitInDoubt, err)
 	}

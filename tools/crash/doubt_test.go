@@ -16,10 +16,9 @@ import (
 func TestCommitsInDoubt(t *testing.T) {
 	p := newPlace(t, build(t, ""))
 	p.prepare()
-	w := newWire(t, p.postgres.Address, *seed, 12)
-	p.postgres.proxy.Lock()
-	p.postgres.proxy.Upstream = w.address()
-	p.postgres.proxy.Unlock()
+	w := p.wire
+	w.sure = true
+	w.breaks(12)
 	r := newRun(p, options{seed: *seed, messages: 600})
 	r.feed()
 	p.settled(r, "doubt")
@@ -32,7 +31,7 @@ func TestCommitsInDoubt(t *testing.T) {
 	seen := maps.Clone(w.seen)
 	w.mu.Unlock()
 	t.Log("\n" + text)
-	for _, of := range []string{"a decision", "a round of the inbox", "confirmed events", "marks", "a takeover", "a rule set goes live", "how a commit in doubt ended", "the shadow"} {
+	for _, of := range []string{"a decision", "a round of the inbox", "confirmed events", "marks", "a takeover", "a rule set goes live", "how a commit in doubt ended", "the shadow", "an outcome without a flight", "the lease is kept or given back"} {
 		if seen[of] == 0 {
 			t.Errorf("no commit of %s was seen", of)
 		}
@@ -51,10 +50,19 @@ func TestCommitsInDoubt(t *testing.T) {
 // feed puts a small day in, all at once.
 func (r *run) feed() {
 	r.t.Helper()
-	zone := time.FixedZone("", 8*3600)
-	messages, err := feed.Generate(feed.Options{Seed: r.o.seed, Date: time.Date(2026, 3, 1, 0, 0, 0, 0, zone), Zone: zone, Flights: 60, Operations: 900, Holding: -1})
+	r.feedWith(feed.Options{Flights: 60, Operations: 900, Holding: -1, BadPerMille: 30}, 2)
+}
+
+// feedWith puts in what the options say, all at once, and gives up so many ids for each thousand.
+func (r *run) feedWith(o feed.Options, rolledBack int) {
+	r.t.Helper()
+	o.Seed, o.Zone = r.o.seed, time.FixedZone("", 8*3600)
+	if o.Date.IsZero() {
+		o.Date = time.Date(2026, 3, 1, 0, 0, 0, 0, o.Zone)
+	}
+	messages, err := feed.Generate(o)
 	if err == nil {
-		_, err = feed.Insert(r.t.Context(), r.mailbox, messages, feed.Inserting{Seed: r.o.seed, Writers: 4, OutOfOrder: true, RolledBack: 2})
+		_, err = feed.Insert(r.t.Context(), r.mailbox, messages, feed.Inserting{Seed: r.o.seed, Writers: 4, OutOfOrder: true, RolledBack: rolledBack})
 	}
 	if err != nil {
 		r.t.Fatal(err)

@@ -21,7 +21,9 @@ type end struct {
 	no    int
 	point string        // a fail point, such as "decide/after"; "" for a moment at random
 	pass  int           // at which pass of the point
-	after time.Duration // the moment, from when it leads
+	after time.Duration // the moment, from when it works, or
+	// entering: from when it leads, which may be in the middle of proving a rule set
+	entering bool
 }
 
 func (e end) String() string {
@@ -33,9 +35,19 @@ func (e end) String() string {
 
 const (
 	lookEvery = 10 * time.Millisecond
-	// reachBound is how long an instance may lead without coming to its point.
+	// enterBound is how long an instance may take to begin to work once it leads.
+	enterBound = 20 * time.Second
+	// reachBound is how long an instance may work without coming to its point.
 	reachBound = 1500 * time.Millisecond
+	// patientBound is the same where it comes to it once in a while only.
+	patientBound = 4 * time.Second
 )
+
+// rare are boundaries that a leader comes to once in a while.
+var rare = map[failpoint.Boundary]bool{
+	failpoint.Resolve: true, failpoint.DeferEvent: true, failpoint.ShadowFound: true, failpoint.ShadowNow: true,
+	failpoint.RefuseRules: true, failpoint.KeepRuleset: true, failpoint.Seed: true, failpoint.Settle: true,
+}
 
 // instance is one process of the daemon.
 type instance struct {
@@ -107,8 +119,11 @@ func (r *run) keep(slot string) {
 
 // await lets the instance come to its end; false when that was not the one meant for it.
 func (r *run) await(i *instance, e end) bool {
-	var leads time.Time
-	stopAfter := 100 * time.Millisecond
+	var leads, works time.Time
+	stopAfter, bound := 100*time.Millisecond, reachBound
+	if rare[boundaryOf(e.point)] {
+		bound = patientBound
+	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -128,17 +143,28 @@ func (r *run) await(i *instance, e end) bool {
 		}
 		if leads.IsZero() && r.leader() == i.name {
 			leads = time.Now()
+			if provoke := provocations[boundaryOf(e.point)]; provoke != nil {
+				provoke(r, true)
+				defer provoke(r, false)
+			}
 		}
-		switch led := time.Since(leads); {
-		case leads.IsZero():
+		if !leads.IsZero() && works.IsZero() && (i.works() || time.Since(leads) > enterBound) {
+			works = time.Now()
+		}
+		begun := works
+		if e.entering {
+			begun = leads
+		}
+		switch led := time.Since(begun); {
+		case begun.IsZero():
 		case e.point == "" && led >= e.after:
 			i.kill()
 			r.died(i, e, "a moment at random")
 			return true
-		case strings.HasPrefix(e.point, string(failpoint.ReleaseLease)) && led >= stopAfter:
+		case boundaryOf(e.point) == failpoint.ReleaseLease && led >= stopAfter:
 			_ = i.cmd.Process.Signal(syscall.SIGTERM) // comes to it on its way out
 			stopAfter = time.Hour
-		case e.point != "" && led >= reachBound:
+		case e.point != "" && led >= bound:
 			i.kill()
 			r.died(i, e, "not reached: "+e.point)
 			return true
@@ -156,15 +182,31 @@ func killed(err error) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
+// works tells whether it has come to an end with the rules and begun to work.
+func (i *instance) works() bool {
+	data, err := os.ReadFile(i.log.Name())
+	return err == nil && bytes.Contains(data, []byte(`msg="rule set live"`))
+}
+
+// boundaryOf is the boundary of a point, "" of none.
+func boundaryOf(point string) failpoint.Boundary {
+	boundary, _, _ := strings.Cut(point, "/")
+	return failpoint.Boundary(boundary)
+}
+
 // died counts a kill. The lease of a process that is known to be dead is taken from it, so that a run need not wait
 // for it, but for one in eight, and not while a broker that was frozen may still have a request of the dead one to read.
 func (r *run) died(i *instance, e end, how string) {
 	r.mu.Lock()
 	r.kills[how]++
 	r.total++
-	calm := time.Since(r.brokerFrozen) > leaseTime
+	taken := time.Since(r.brokerFrozen) > leaseTime && e.no%8 != 0
+	if r.holder == i.name {
+		r.gap = gap{how: how, from: i.name, at: time.Now(), ranOut: !taken}
+	}
 	r.mu.Unlock()
-	if !calm || e.no%8 == 0 {
+	r.note("killed %s (%s)", i.name, how)
+	if !taken {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
@@ -173,7 +215,14 @@ func (r *run) died(i *instance, e end, how string) {
 	_, _ = r.pg.Exec(ctx, `UPDATE instance_heartbeat SET beat_at = beat_at - interval '1 hour' WHERE holder = $1 AND NOT released`, i.name)
 }
 
-// watchLeader keeps who leads, as the database says.
+// gap is the time that nobody leads.
+type gap struct {
+	how, from string // how the leader ended, and who it was
+	at        time.Time
+	ranOut    bool // its lease was left to run out
+}
+
+// watchLeader keeps who leads, as the database says, and where the line is.
 func (r *run) watchLeader(done *sync.WaitGroup) {
 	defer done.Done()
 	for {
@@ -184,15 +233,33 @@ func (r *run) watchLeader(done *sync.WaitGroup) {
 		}
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 		var holder string
-		err := r.pg.QueryRow(ctx, `SELECT holder FROM instance_heartbeat WHERE NOT released AND beat_at > clock_timestamp() - interval '3 seconds'`).Scan(&holder)
+		var head int64
+		err := r.pg.QueryRow(ctx, `SELECT holder, COALESCE((SELECT min(msg_id) FROM proc_state WHERE state IN ('PENDING', 'FAILED')), 0)
+			FROM instance_heartbeat WHERE NOT released AND beat_at > clock_timestamp() - interval '3 seconds'`).Scan(&holder, &head)
 		cancel()
 		if err != nil {
 			holder = ""
 		}
-		r.mu.Lock()
-		r.holder = holder
-		r.mu.Unlock()
+		r.sees(holder, head)
 	}
+}
+
+func (r *run) sees(holder string, head int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.holder = holder
+	if head > 0 {
+		r.head = head
+	}
+	if r.gap.how == "" || holder == "" || holder == r.gap.from {
+		return
+	}
+	how := r.gap.how
+	if r.gap.ranOut {
+		how = leaseRanOut
+	}
+	r.gaps[how] = append(r.gaps[how], time.Since(r.gap.at))
+	r.gap = gap{}
 }
 
 func (r *run) leader() string {

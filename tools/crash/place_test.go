@@ -21,22 +21,6 @@ import (
 	"msgx/tools/stack/stacktest"
 )
 
-// build makes the program that can be killed at its fail points. overlay replaces source files, as "go build
-// -overlay" does; "" for none.
-func build(t *testing.T, overlay string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "msgx")
-	args := []string{"build", "-tags", "failpoints", "-o", path}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	out, err := exec.CommandContext(t.Context(), "go", append(args, "msgx/cmd/msgx")...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return path
-}
-
 // server is a private server and the proxy through which the daemon reaches it. The harness
 // itself and the producers go past the proxy.
 type server struct {
@@ -52,7 +36,8 @@ type place struct {
 	dir     string // logs, and the rule set
 
 	postgres, mariadb, kafka *server
-	quota                    bool // PostgreSQL has a disk that can be filled
+	wire                     *wire // between the proxy and PostgreSQL
+	quota                    bool  // PostgreSQL has a disk that can be filled
 	pg                       *pgxpool.Pool
 	mailbox                  *sql.DB
 	set                      []string // parameters of the daemon
@@ -92,6 +77,10 @@ func newPlace(t *testing.T, program string) *place {
 		database = stacktest.PrivatePostgres(t)
 	}
 	p.postgres = behind("postgres", database, front("postgres"))
+	p.wire = newWire(t, database.Address, *seed)
+	p.postgres.proxy.Lock()
+	p.postgres.proxy.Upstream = p.wire.address()
+	p.postgres.proxy.Unlock()
 	p.mariadb = behind("mariadb", stacktest.PrivateMariaDB(t), front("mariadb"))
 
 	if p.pg, err = pgxpool.New(t.Context(), p.postgres.URL); err != nil {

@@ -3,7 +3,6 @@ package crash
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -25,7 +24,8 @@ type options struct {
 	messages int      // a day's worth at least
 	points   []string // the fail points, in turn
 	troubles int      // at least, 0 for none
-	random   bool     // every second end is at a moment at random
+	doubt    int      // one commit in so many breaks; 0 for none
+	random   int      // one end in so many is at a moment at random; 0 for none
 }
 
 // run is one run of the harness.
@@ -37,24 +37,46 @@ type run struct {
 	mu           sync.Mutex
 	ends         *rand.Rand
 	begun        int // ends handed out
+	turn         int // those of them at a point
 	total        int // kills
 	kills        map[string]int
 	troubles     map[string]int
-	holder       string
+	holder       string // who leads
+	head         int64  // the message that was decided last when somebody looked
+	gap          gap
+	gaps         map[string][]time.Duration // from the end of a leader to the next one, by how it ended
 	brokerFrozen time.Time
+	inSync       int // replicas that the topics ask for
+	journal      []string
 	faults       []string
 	closed       bool
 	inserted     int
 }
 
 func newRun(p *place, o options) *run {
-	return &run{place: p, o: o, over: make(chan struct{}), ends: rand.New(rand.NewPCG(o.seed, 1)), kills: map[string]int{}, troubles: map[string]int{}}
+	return &run{place: p, o: o, over: make(chan struct{}), ends: rand.New(rand.NewPCG(o.seed, 1)), kills: map[string]int{}, troubles: map[string]int{}, gaps: map[string][]time.Duration{}, inSync: 1}
+}
+
+// leaseRanOut stands for how a leader ended where nobody took its lease from it.
+const leaseRanOut = "any, and its lease ran out by itself"
+
+// note writes down what was done, with where the line was, so that something that is found can be traced to what was done at that time.
+func (r *run) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.journal = append(r.journal, fmt.Sprintf("%s  message %d  ", time.Now().UTC().Format("15:04:05.000"), r.head)+fmt.Sprintf(format, args...))
 }
 
 // passes is up to which pass of a boundary a process is let go on, where that is more than a few.
 var passes = map[failpoint.Boundary]int{
 	failpoint.Decide: 60, failpoint.Advance: 3, failpoint.Produce: 12, failpoint.ConfirmEvent: 6,
 	failpoint.Mark: 3, failpoint.HoldMarks: 3,
+}
+
+// atRandom is an end at a moment at random.
+func (e end) atRandom(rng *rand.Rand) end {
+	e.point, e.after, e.entering = "", time.Duration(rng.IntN(300)+1)*time.Millisecond, rng.IntN(3) == 0
+	return e
 }
 
 // next is how the next process is to end; false when there have been enough.
@@ -66,19 +88,17 @@ func (r *run) next() (end, bool) {
 	}
 	e := end{no: r.begun}
 	r.begun++
-	turn := e.no
-	if r.o.random {
-		turn /= 2
+	if r.o.random > 0 && e.no%r.o.random == r.o.random-1 {
+		return e.atRandom(r.ends), true
 	}
-	e.point = r.o.points[turn%len(r.o.points)]
-	boundary, _, _ := strings.Cut(e.point, "/")
+	e.point = r.o.points[r.turn%len(r.o.points)]
+	r.turn++
+	boundary := boundaryOf(e.point)
 	// Where reading begins can be tried at the beginning only.
-	begun := boundary == string(failpoint.Seed) && turn >= len(r.o.points)
-	if r.o.random && (e.no%2 == 1 || begun) {
-		e.point, e.after = "", time.Duration(r.ends.IntN(300)+1)*time.Millisecond
-		return e, true
+	if r.o.random > 0 && boundary == failpoint.Seed && r.turn > len(r.o.points) {
+		return e.atRandom(r.ends), true
 	}
-	e.pass = 1 + r.ends.IntN(max(1, passes[failpoint.Boundary(boundary)]))
+	e.pass = 1 + r.ends.IntN(max(1, passes[boundary]))
 	return e, true
 }
 
@@ -114,10 +134,11 @@ func (r *run) disturbed(bound time.Duration) {
 	r.t.Helper()
 	deadline := time.Now().Add(bound)
 	var others, instances sync.WaitGroup
-	others.Add(3)
+	others.Add(4)
 	go r.watchLeader(&others)
 	go r.produce(&others)
 	go r.changeRules(&others)
+	go r.keepInSync(&others)
 	for _, slot := range []string{"a", "b", "c"} {
 		instances.Add(1)
 		go func() {
@@ -126,6 +147,8 @@ func (r *run) disturbed(bound time.Duration) {
 		}()
 	}
 	trouble := newTrouble(r)
+	r.awaitSeed()
+	r.wire.breaks(r.o.doubt)
 	for !r.enough() {
 		if time.Now().After(deadline) {
 			r.fail("%d of %d kills, %d of %d messages and these troubles within %s: %v", r.total, r.o.kills, r.inserted, r.o.messages, bound, r.troubles)
@@ -144,6 +167,19 @@ func (r *run) disturbed(bound time.Duration) {
 	trouble.heal()
 }
 
+// awaitSeed lets reading begin before there is trouble, for the points there can be tried only once.
+func (r *run) awaitSeed() {
+	for began := time.Now(); time.Since(began) < 30*time.Second && !r.isOver(); r.pause(lookEvery) {
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+		var seeded bool
+		err := r.pg.QueryRow(ctx, `SELECT EXISTS (SELECT FROM inbox_cursor)`).Scan(&seeded)
+		cancel()
+		if err == nil && seeded {
+			return
+		}
+	}
+}
+
 // pause waits, or not so long when the disturbed part is over.
 func (r *run) pause(d time.Duration) {
 	select {
@@ -158,7 +194,7 @@ func (r *run) produce(done *sync.WaitGroup) {
 	defer done.Done()
 	zone := time.FixedZone("", 8*3600)
 	for day := time.Date(2026, 3, 1, 0, 0, 0, 0, zone); ; day = day.AddDate(0, 0, 1) {
-		messages, err := feed.Generate(feed.Options{Seed: r.o.seed, Date: day, Zone: zone, Flights: 60, Operations: 900, Holding: -1})
+		messages, err := feed.Generate(feed.Options{Seed: r.o.seed, Date: day, Zone: zone, Flights: 60, Operations: 900, Holding: -1, BadPerMille: 40})
 		if err != nil {
 			r.fail("feed: %v", err)
 			return
@@ -225,6 +261,9 @@ func (r *run) backlog() int {
 	return int(highest - watermark + unfinished)
 }
 
+// rulesEvery is how long a text of the rules stays. A leader that finds a new one proves it before it begins.
+const rulesEvery = 6 * time.Second
+
 // changeRules has the leader take another text of the same rules from time to time, and refuse one that is wrong.
 func (r *run) changeRules(done *sync.WaitGroup) {
 	defer done.Done()
@@ -235,9 +274,9 @@ func (r *run) changeRules(done *sync.WaitGroup) {
 		return
 	}
 	for n := 0; !r.isOver(); n++ {
-		r.pause(1500 * time.Millisecond)
+		r.pause(rulesEvery)
 		changed := append(slices.Clone(text), fmt.Sprintf("-- text %d\n", n)...)
-		if n%4 == 3 {
+		if n%4 == 3 && r.hasRules() {
 			changed = append(changed, "return nonsense\n"...)
 		}
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
@@ -248,6 +287,15 @@ func (r *run) changeRules(done *sync.WaitGroup) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		r.fail("%v", err)
 	}
+}
+
+// hasRules tells whether a rule set is live. Until then one that is wrong ends the daemon, as it has to.
+func (r *run) hasRules() bool {
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+	defer cancel()
+	var live bool
+	err := r.pg.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ruleset_live)`).Scan(&live)
+	return err == nil && live
 }
 
 // settled is the second part: an instance that nothing happens to works off what is left.
@@ -262,8 +310,11 @@ func (p *place) settled(r *run, slot string) {
 	last, since := "", time.Now()
 	for {
 		left := p.left()
-		if left == "" {
+		switch {
+		case left == "" && i.works():
 			return
+		case left == "":
+			left = "nothing, and it has not begun to work"
 		}
 		if left != last {
 			last, since = left, time.Now()
@@ -295,19 +346,6 @@ func (p *place) left() string {
 	return fmt.Sprintf("%d ids above the watermark %d, %d messages unfinished, %d unmarked, %d events unsent", highest-watermark, watermark, unfinished, unmarked, unsent)
 }
 
-// table is what was done, for people.
-func (r *run) table(took time.Duration) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d kills and %d messages in %s\n\n", r.o.seed, r.total, r.inserted, took.Round(time.Second))
-	for _, list := range []map[string]int{r.kills, r.troubles} {
-		for _, name := range slices.Sorted(maps.Keys(list)) {
-			fmt.Fprintf(&b, "%6d  %s\n", list[name], name)
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
-
 // crash runs the disturbed part, and lets what is left be worked off.
 func crash(t *testing.T, program string, o options, bound time.Duration) *run {
 	t.Helper()
@@ -316,10 +354,16 @@ func crash(t *testing.T, program string, o options, bound time.Duration) *run {
 	r := newRun(p, o)
 	begun := time.Now()
 	r.disturbed(bound)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d; what was done, each with the head of the line at that time:\n%s", o.seed, strings.Join(r.journal, "\n"))
+		}
+	})
 	if len(r.faults) > 0 {
 		t.Fatalf("seed %d, after %d kills: %s", o.seed, r.total, strings.Join(r.faults, "\n"))
 	}
+	disturbed := time.Since(begun)
 	p.settled(r, "z")
-	t.Log("\n" + r.table(time.Since(begun)))
+	t.Log("\n" + r.table(disturbed))
 	return r
 }

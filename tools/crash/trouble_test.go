@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"msgx/engine/failpoint"
 )
 
 // trouble makes trouble for the servers and for the ways to them, one after the other. It belongs to the test's goroutine.
@@ -31,7 +33,9 @@ func (t *trouble) one() {
 	}
 	next, name := t.deck[0], t.names[0]
 	t.deck, t.names = t.deck[1:], t.names[1:]
+	t.r.note("%s: begins", name)
 	next()
+	t.r.note("%s: is over", name)
 	t.r.mu.Lock()
 	t.r.troubles[name]++
 	t.r.mu.Unlock()
@@ -55,6 +59,8 @@ func (t *trouble) shuffle() {
 		add("requests cut in the middle", s, t.toxic(fmt.Sprintf(`{"type": "limit_data", "stream": "upstream", "attributes": {"bytes": %d}}`, 200+t.rng.IntN(20_000))))
 		add("answers in small pieces", s, t.toxic(`{"type": "slicer", "attributes": {"average_size": 40, "size_variation": 30, "delay": 200}}`))
 	}
+	t.names = append(t.names, "kafka: too few replicas in sync")
+	t.deck = append(t.deck, func() { t.replicas() })
 	if t.r.quota {
 		add("its disk full", t.r.postgres, t.full)
 	}
@@ -67,6 +73,13 @@ func (t *trouble) kill(s *server) {
 	s.Kill()
 	t.r.pause(t.between(0, 700*time.Millisecond))
 	s.Start()
+}
+
+// replicas has the broker refuse to take anything, without being away.
+func (t *trouble) replicas() {
+	provocations[failpoint.DeferEvent](t.r, true)
+	t.r.pause(t.between(300*time.Millisecond, 1500*time.Millisecond))
+	provocations[failpoint.DeferEvent](t.r, false)
 }
 
 // full fills the disk. A PostgreSQL that cannot write its log ends, and is started again when there is room.
@@ -124,4 +137,6 @@ func (t *trouble) heal() {
 	for _, s := range []*server{t.r.postgres, t.r.mariadb, t.r.kafka} {
 		s.proxy.Toxics.ResetToxics(context.Background())
 	}
+	t.r.wire.breaks(0)
+	t.r.mustTopics(t.r.t, "min.insync.replicas", "1")
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// wire stands between the daemon and PostgreSQL, understands what is said, and breaks some connections at a COMMIT.
+// wire stands between the daemon and PostgreSQL, understands what is said, and breaks some connections at a COMMIT,
+// or at a statement that commits by itself.
 type wire struct {
 	t        *testing.T
 	listener net.Listener
@@ -21,6 +22,7 @@ type wire struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	every int            // one commit in so many is broken; 0 for none
+	sure  bool           // the first three of a kind break, each in another way
 	seen  map[string]int // commits by what they are of
 	done  map[string]int // broken commits, by what they are of and how
 	open  map[net.Conn]bool
@@ -28,18 +30,18 @@ type wire struct {
 
 // How a commit can break.
 const (
-	requestLost = "COMMIT never arrives"
-	replyLost   = "COMMIT is done and its reply is lost"
-	cutMidway   = "the connection is cut with COMMIT under way"
+	requestLost = "request lost"
+	replyLost   = "done, and its reply lost"
+	cutMidway   = "cut while it is under way"
 )
 
-func newWire(t *testing.T, server string, seed uint64, every int) *wire {
+func newWire(t *testing.T, server string, seed uint64) *wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{t: t, listener: listener, server: server, rng: rand.New(rand.NewPCG(seed, 5)), every: every, seen: map[string]int{}, done: map[string]int{}, open: map[net.Conn]bool{}}
+	w := &wire{t: t, listener: listener, server: server, rng: rand.New(rand.NewPCG(seed, 5)), seen: map[string]int{}, done: map[string]int{}, open: map[net.Conn]bool{}}
 	w.closing.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -63,6 +65,13 @@ func newWire(t *testing.T, server string, seed uint64, every int) *wire {
 
 func (w *wire) address() string { return w.listener.Addr().String() }
 
+// breaks lets one commit in so many break from now on; 0 for none.
+func (w *wire) breaks(every int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.every = every
+}
+
 func (w *wire) hold(c net.Conn) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,12 +89,12 @@ func (w *wire) draw(of string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen[of]++
-	// The first of a kind breaks surely, so that none is left out.
-	if w.every == 0 || (w.seen[of] > 3 && w.rng.IntN(w.every) > 0) {
+	sure := w.sure && w.seen[of] <= 3
+	if w.every == 0 || (!sure && w.rng.IntN(w.every) > 0) {
 		return ""
 	}
 	how := []string{requestLost, replyLost, cutMidway}[w.rng.IntN(3)]
-	if w.seen[of] <= 3 {
+	if sure {
 		how = []string{requestLost, replyLost, cutMidway}[w.seen[of]-1]
 	}
 	w.done[of+": "+how]++
@@ -142,7 +151,7 @@ func (w *wire) carry(client net.Conn) {
 	defer func() { _ = server.Close(); <-replied }()
 
 	statements := map[string]string{}
-	of, commits := "", false
+	of, commits, within := "", false, false
 	var pending []byte
 	for {
 		message, err := backend.Receive()
@@ -158,13 +167,17 @@ func (w *wire) carry(client net.Conn) {
 		case *pgproto3.Query:
 			said = m.String
 		}
-		switch said {
-		case "BEGIN":
-			of = ""
-		case "COMMIT":
-			commits = true
-		default:
+		switch {
+		case said == "BEGIN":
+			of, within = "", true
+		case said == "ROLLBACK":
+			within = false
+		case said == "COMMIT":
+			commits, within = true, false
+		case within:
 			of = better(of, said)
+		case alone(said) != "":
+			of, commits = alone(said), true
 		}
 		if pending, err = message.Encode(pending); err != nil {
 			return
@@ -213,6 +226,19 @@ var transactions = []struct{ text, name string }{
 	{"shadow", "the shadow"},
 	{"INSERT INTO instance_fact", "a fact"},
 	{"SELECT state FROM proc_state", "how a commit in doubt ended"},
+}
+
+// alone is what a statement is that commits by itself, "" for one that only reads.
+func alone(statement string) string {
+	switch {
+	case strings.Contains(statement, "UPDATE instance_heartbeat"):
+		return "the lease is kept or given back"
+	case strings.Contains(statement, "UPDATE proc_state p SET"):
+		return "an outcome without a flight"
+	case strings.Contains(statement, "UPDATE ") || strings.Contains(statement, "INSERT INTO ") || strings.Contains(statement, "DELETE FROM "):
+		return "other: " + short(statement)[:min(len(short(statement)), 60)]
+	}
+	return ""
 }
 
 // better is the more telling of what is known of a transaction and of one more statement.
