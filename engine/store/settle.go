@@ -40,7 +40,7 @@ WITH fence AS (
             ELSE p.backfill_next_at END
     FROM fence
     WHERE p.msg_id = $2 AND p.state IN ('PENDING', 'FAILED')
-        AND ($23::boolean OR NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < $2))
+        AND ($23::boolean OR ` + sqlIsSmallest + `)
     RETURNING p.msg_id
 ), kept AS (
     INSERT INTO raw_message (msg_id, body, characters, sha256, kept_at)
