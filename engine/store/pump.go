@@ -19,21 +19,12 @@ import (
 const (
 	sqlWatermark = `SELECT watermark FROM inbox_cursor`
 
-	// The message that was decided last. It was the smallest unfinished one, so what is unfinished below
-	// it has come since, out of turn.
-	sqlDecidedLast = `
-SELECT d.msg_id FROM proc_state d WHERE d.decision_no IS NOT NULL ORDER BY d.decision_no DESC LIMIT 1`
-
-	// Whether no message before p is unfinished. What was finished while a long reader holds back vacuum is still
-	// in the index of the unfinished, so only its end is read.
-	sqlIsSmallest = `
-    (NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.out_of_turn AND e.msg_id < p.msg_id)
-    AND NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < p.msg_id
-        AND e.msg_id >= COALESCE((` + sqlDecidedLast + `), 0)))`
-
+	// What is unfinished below the message that was decided last is out of turn: that one was the smallest. So only the
+	// end of the index of the unfinished is read, which keeps all that was finished while a long reader holds back vacuum.
 	sqlHeads = `
 WITH bounds AS (
-    SELECT COALESCE((SELECT watermark FROM inbox_cursor), 0) AS high, COALESCE((` + sqlDecidedLast + `), 0) AS low
+    SELECT COALESCE((SELECT watermark FROM inbox_cursor), 0) AS high,
+        COALESCE((SELECT d.msg_id FROM proc_state d WHERE d.decision_no IS NOT NULL ORDER BY d.decision_no DESC LIMIT 1), 0) AS low
 )
 SELECT h.msg_id, h.state, h.attempts, h.next_attempt_at, h.identity_key, h.enqueued_at, h.error_class, h.last_error FROM (
     (SELECT p.msg_id, p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error
@@ -68,7 +59,9 @@ FOR SHARE OF l FOR UPDATE OF p`
 	// Runs after the pipeline lock is held, so that it sees what its last holder committed.
 	sqlClaimHead = `
 SELECT p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error,
-    p.msg_id <= c.watermark AND ` + sqlIsSmallest + `,
+    p.msg_id <= c.watermark AND NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.out_of_turn AND e.msg_id < p.msg_id)
+        AND NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < p.msg_id AND e.msg_id >= COALESCE(
+            (SELECT d.msg_id FROM proc_state d WHERE d.decision_no IS NOT NULL ORDER BY d.decision_no DESC LIMIT 1), 0)),
     h.msg_id, h.state, h.body_sha256, h.enqueued_at
 FROM proc_state p
 CROSS JOIN inbox_cursor c
