@@ -32,7 +32,7 @@ func TestTheHeadIsFoundUnderALongReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Rollback(t.Context()) //nolint:errcheck // the database goes with the test
+	defer reader.Rollback(t.Context())
 	if _, err := reader.Exec(t.Context(), `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL idle_in_transaction_session_timeout = 0; SELECT count(*) FROM inbox_cursor`); err != nil {
 		t.Fatal(err)
 	}

@@ -314,7 +314,7 @@ func TestAnAccountOutOfConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer other.Close() //nolint:errcheck // it is the next one's turn
+		defer other.Close()
 		var answer *mysql.MySQLError
 		return d.logs.String(), errors.As(other.PingContext(t.Context()), &answer) && answer.Number == 1226
 	})
