@@ -23,6 +23,11 @@ var provocations = map[failpoint.Boundary]func(r *run, on bool){
 			r.wire.breaks(r.o.doubt)
 		}
 	},
+	failpoint.RefuseRules: func(r *run, on bool) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.wrongRules = on
+	},
 	failpoint.DeferEvent: func(r *run, on bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -24,6 +24,7 @@ func TestPointsOutsideTheRun(t *testing.T) {
 	p.settled(r, "first")
 
 	r.lateRows()
+	r.waitingEvents()
 	r.deadEvents()
 	r.operations()
 	r.requests()
@@ -119,12 +120,35 @@ func (r *run) lateRows() {
 	r.want("late rows on record, when it is looked for again", late, 1)
 }
 
+// waitingEvents has the broker refuse for a while what is sent.
+func (r *run) waitingEvents() {
+	r.t.Helper()
+	const waiting = `SELECT count(*) FROM msg_event WHERE state = 'PENDING' AND next_attempt_at IS NOT NULL`
+	r.mustTopics(r.t, "min.insync.replicas", "2")
+	r.more(4)
+	r.killedAt(failpoint.DeferEvent, "before", 1)
+	r.want("events that wait, before", waiting, 0)
+	r.killedAt(failpoint.DeferEvent, "after", 1)
+	if r.count(waiting) == 0 {
+		r.t.Error("no event waits, expected the one whose wait was committed")
+	}
+	r.mustTopics(r.t, "min.insync.replicas", "1")
+	r.settled(r, "waited")
+	r.want("attempts of events, which the broker was no reason for", `SELECT COALESCE(max(attempts), 0) FROM msg_event`, 0)
+}
+
+// more feeds a few messages of another day of March.
+func (r *run) more(day int) {
+	r.t.Helper()
+	r.feedWith(feed.Options{Flights: 10, Operations: 20, Holding: -1, BadPerMille: -1, Date: time.Date(2026, 3, day, 0, 0, 0, 0, time.FixedZone("", 8*3600))}, 0)
+}
+
 // deadEvents has the broker refuse what is sent for good.
 func (r *run) deadEvents() {
 	r.t.Helper()
 	const dead = `SELECT count(*) FROM msg_event WHERE state = 'DEAD'`
 	r.mustTopics(r.t, "max.message.bytes", "150")
-	r.feedWith(feed.Options{Flights: 10, Operations: 20, Holding: -1, BadPerMille: -1, Date: time.Date(2026, 3, 5, 0, 0, 0, 0, time.FixedZone("", 8*3600))}, 0)
+	r.more(5)
 	r.killedAt(failpoint.BuryEvent, "before", 1)
 	r.killedAt(failpoint.BuryEvent, "after", 1)
 	if r.count(dead) == 0 {

@@ -46,7 +46,8 @@ type run struct {
 	gap          gap
 	gaps         map[string][]time.Duration // from the end of a leader to the next one, by how it ended
 	brokerFrozen time.Time
-	inSync       int // replicas that the topics ask for
+	inSync       int  // replicas that the topics ask for
+	wrongRules   bool // is the next text of the rules to be
 	journal      []string
 	faults       []string
 	closed       bool
@@ -69,7 +70,7 @@ func (r *run) note(format string, args ...any) {
 
 // passes is up to which pass of a boundary a process is let go on, where that is more than a few.
 var passes = map[failpoint.Boundary]int{
-	failpoint.Decide: 60, failpoint.Advance: 3, failpoint.Produce: 12, failpoint.ConfirmEvent: 6,
+	failpoint.Decide: 60, failpoint.Advance: 3, failpoint.Produce: 6, failpoint.ConfirmEvent: 6,
 	failpoint.Mark: 3, failpoint.HoldMarks: 3,
 }
 
@@ -274,9 +275,9 @@ func (r *run) changeRules(done *sync.WaitGroup) {
 		return
 	}
 	for n := 0; !r.isOver(); n++ {
-		r.pause(rulesEvery)
+		asked := r.awaitRules()
 		changed := append(slices.Clone(text), fmt.Sprintf("-- text %d\n", n)...)
-		if n%4 == 3 && r.hasRules() {
+		if (asked || n%4 == 3) && r.hasRules() {
 			changed = append(changed, "return nonsense\n"...)
 		}
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
@@ -287,6 +288,19 @@ func (r *run) changeRules(done *sync.WaitGroup) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		r.fail("%v", err)
 	}
+}
+
+// awaitRules waits until it is time for another text, or until a wrong one is asked for.
+func (r *run) awaitRules() (wrong bool) {
+	for began := time.Now(); time.Since(began) < rulesEvery && !r.isOver(); r.pause(lookEvery) {
+		r.mu.Lock()
+		wrong, r.wrongRules = r.wrongRules, false
+		r.mu.Unlock()
+		if wrong {
+			return true
+		}
+	}
+	return false
 }
 
 // hasRules tells whether a rule set is live. Until then one that is wrong ends the daemon, as it has to.
