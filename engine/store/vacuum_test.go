@@ -22,6 +22,9 @@ UPDATE proc_state SET state = 'SUCCEEDED', decision_no = msg_id, kind = 'FLOP-ST
 
 var buffers = regexp.MustCompile(`Buffers: shared hit=(\d+)(?: read=(\d+))?`)
 
+// wholeHistory matches a range of all messages, which is short only as long as the last decision is near.
+var wholeHistory = regexp.MustCompile(`using proc_state_pkey on .*\n *Index Cond: .*[<>]=`)
+
 // Looking for the head does not become slower with all that was finished since a long reader began.
 func TestTheHeadIsFoundUnderALongReader(t *testing.T) {
 	s, _ := fresh(t)
@@ -41,6 +44,25 @@ func TestTheHeadIsFoundUnderALongReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	headIsNear(t, s, 30001)
+}
+
+// Nor does it read all of history when the last decision was that of an old message.
+func TestTheHeadIsFoundAfterAReplay(t *testing.T) {
+	s, _ := fresh(t)
+	for _, statement := range []string{
+		history, `UPDATE proc_state SET decision_no = 1000000, out_of_turn = true WHERE msg_id = 5`, `VACUUM ANALYZE proc_state`,
+	} {
+		if _, err := s.pool.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	headIsNear(t, s, 60001)
+}
+
+// headIsNear looks at how the head is found.
+func headIsNear(t *testing.T, s *Store, head int64) {
+	t.Helper()
 	conn, err := s.pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -48,11 +70,14 @@ func TestTheHeadIsFoundUnderALongReader(t *testing.T) {
 	defer conn.Release()
 	for i, tt := range []struct{ name, sql, arguments string }{
 		{"heads", sqlHeads, "10"},
-		{"claim of the head", sqlClaimHead, "30001, 'A|B|C|7'"},
-		{"settle", sqlSettle, "0, 30001, 'SKIPPED', NULL, NULL, 'x', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now(), now(), false, false, NULL, NULL, NULL, false"},
+		{"claim of the head", sqlClaimHead, fmt.Sprintf("%d, 'A|B|C|7'", head)},
+		{"settle", sqlSettle, fmt.Sprintf("0, %d, 'SKIPPED', NULL, NULL, 'x', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now(), now(), false, false, NULL, NULL, NULL, false", head)},
 	} {
 		prepare(t, conn, fmt.Sprintf("long%d", i), tt.sql, tt.arguments)
 		plan := explain(t, conn, fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS) EXECUTE long%d(%s)", i, tt.arguments))
+		if wholeHistory.MatchString(plan) {
+			t.Errorf("%s: a range of the whole history is read, want the index of what is unfinished:\n%s", tt.name, plan)
+		}
 		pages := 0
 		for _, n := range buffers.FindStringSubmatch(plan)[1:] { // of the topmost node, which counts those below
 			more, _ := strconv.Atoi(n)
