@@ -46,7 +46,6 @@ type run struct {
 	gap          gap
 	gaps         map[string][]time.Duration // from the end of a leader to the next one, by how it ended
 	brokerFrozen time.Time
-	inSync       int  // replicas that the topics ask for
 	wrongRules   bool // is the next text of the rules to be
 	journal      []string
 	faults       []string
@@ -55,7 +54,7 @@ type run struct {
 }
 
 func newRun(p *place, o options) *run {
-	return &run{place: p, o: o, over: make(chan struct{}), ends: rand.New(rand.NewPCG(o.seed, 1)), kills: map[string]int{}, troubles: map[string]int{}, gaps: map[string][]time.Duration{}, inSync: 1}
+	return &run{place: p, o: o, over: make(chan struct{}), ends: rand.New(rand.NewPCG(o.seed, 1)), kills: map[string]int{}, troubles: map[string]int{}, gaps: map[string][]time.Duration{}}
 }
 
 // leaseRanOut stands for how a leader ended where nobody took its lease from it.
@@ -135,11 +134,10 @@ func (r *run) disturbed(bound time.Duration) {
 	r.t.Helper()
 	deadline := time.Now().Add(bound)
 	var others, instances sync.WaitGroup
-	others.Add(4)
+	others.Add(3)
 	go r.watchLeader(&others)
 	go r.produce(&others)
 	go r.changeRules(&others)
-	go r.keepInSync(&others)
 	for _, slot := range []string{"a", "b", "c"} {
 		instances.Add(1)
 		go func() {
