@@ -21,6 +21,7 @@ func TestPointsOutsideTheRun(t *testing.T) {
 	r := newRun(p, options{seed: *seed})
 	// One message that the rules cannot decide, so that there is one to be sent through again.
 	r.feedWith(feed.Options{Flights: 30, Operations: 150, Holding: 1}, 30)
+	r.seeds()
 	p.settled(r, "first")
 
 	r.lateRows()
@@ -98,6 +99,16 @@ func (r *run) commandKilledAt(b failpoint.Boundary, side string, words ...string
 	}
 	r.total++
 	r.kills[point]++
+}
+
+// seeds kills a daemon that begins to read.
+func (r *run) seeds() {
+	r.t.Helper()
+	const begun = `SELECT count(*) FROM inbox_cursor WHERE seeded_at IS NOT NULL`
+	r.killedAt(failpoint.Seed, "before", 1)
+	r.want("beginnings, before", begun, 0)
+	r.killedAt(failpoint.Seed, "after", 1)
+	r.want("beginnings, after", begun, 1)
 }
 
 // lateRows has a row turn up in a hole that was released.
