@@ -27,7 +27,7 @@ var unreached = map[failpoint.Boundary]string{
 	failpoint.Insert: "nothing puts messages into the mailbox yet",
 }
 
-// points are the fail points of the daemon; where reading begins can only be tried at the beginning.
+// points are the fail points that a run leads to.
 func points() []string {
 	out := []string{}
 	for _, b := range failpoint.Boundaries {
@@ -40,10 +40,10 @@ func points() []string {
 
 // TestCrash kills daemons and troubles servers, and holds what is left to what it has to be.
 func TestCrash(t *testing.T) {
-	o := options{seed: *seed, kills: *kills, messages: 1000, points: points(), troubles: 30, random: 2, doubt: 400}
+	o := options{seed: *seed, kills: *kills, messages: 1000, points: points(), troubles: 30, random: 2, doubt: 400, pace: 300 * time.Millisecond}
 	if o.kills == 0 {
 		// All points, and a third as many moments at random.
-		o.kills, o.messages, o.troubles, o.random = 4*len(o.points)/3, 600, 6, 4
+		o.kills, o.messages, o.troubles, o.random, o.pace = 4*len(o.points)/3, 600, 6, 4, 600*time.Millisecond
 	}
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -46,7 +46,7 @@ const (
 // rare are boundaries that a leader comes to once in a while.
 var rare = map[failpoint.Boundary]bool{
 	failpoint.Resolve: true, failpoint.DeferEvent: true, failpoint.ShadowFound: true, failpoint.ShadowNow: true,
-	failpoint.RefuseRules: true, failpoint.KeepRuleset: true, failpoint.Seed: true, failpoint.Settle: true,
+	failpoint.RefuseRules: true, failpoint.KeepRuleset: true, failpoint.Settle: true,
 }
 
 // instance is one process of the daemon.

@@ -11,31 +11,32 @@ import (
 
 // mutant is msgx with the order of two things wrong, so that a crash between them loses something.
 type mutant struct {
-	name     string
-	file     string // of the repository
-	old, new string // what is replaced
-	point    string // where the crash has to come
-	found    string // what the audit says
+	name    string
+	file    string // of the repository
+	replace []replacement
+	point   string // where the crash has to come
+	found   string // what the audit says
 }
+
+type replacement struct{ old, new string }
 
 var mutants = []mutant{
 	{
 		name: "events are confirmed before they are sent", file: "engine/outbox/round.go", point: "produce/before",
-		old: "	receipts := s.d.n.Publisher.Publish(",
-		new: `	early := make([]event.Delivery, len(wave))
+		replace: []replacement{{"	receipts := s.d.n.Publisher.Publish(", `	early := make([]event.Delivery, len(wave))
 	for i := range wave {
 		early[i] = event.Delivery{Event: wave[i], Landing: event.Landing{Topic: "none"}}
 	}
 	if err := s.d.confirm(ctx, early); err != nil {
 		return false, err
 	}
-	receipts := s.d.n.Publisher.Publish(`,
+	receipts := s.d.n.Publisher.Publish(`}},
 		found: "\n13  broken",
 	},
 	{
 		name: "the watermark is stored before the rows", file: "engine/store/inbox.go", point: "advance/after",
-		old: "	if err != nil {\n		return 0, err\n	}\n	return enqueued, nil\n",
-		new: `	if err != nil {
+		replace: []replacement{
+			{"	if err != nil {\n		return 0, err\n	}\n	return enqueued, nil\n", `	if err != nil {
 		return 0, err
 	}
 	err = w.store.InTx(ctx, failpoint.Resolve, func(tx *Tx) error {
@@ -44,16 +45,31 @@ var mutants = []mutant{
 		return nil
 	})
 	return enqueued, err
-`,
+`},
+			{
+				"		ids, received := columnsOf(step.Enqueue)\n		b.Queue(sqlEnqueue, ids, received, at).Exec(countInto(&enqueued))\n",
+				"		enqueued = len(step.Enqueue)\n",
+			},
+		},
 		found: "\n 2  broken",
 	},
-}
-
-// also are further replacements that a mutant needs.
-var also = map[string][2]string{
-	"the watermark is stored before the rows": {
-		"		ids, received := columnsOf(step.Enqueue)\n		b.Queue(sqlEnqueue, ids, received, at).Exec(countInto(&enqueued))\n",
-		"		enqueued = len(step.Enqueue)\n",
+	{
+		name: "marks are confirmed before they are written", file: "engine/backfill/round.go", point: "mark/before",
+		replace: []replacement{
+			{"	var paid payment\n", "	var paid payment\n	var late []message.MarkDue\n"},
+			{"		var err error\n		paid, err = b.pay(ctx, held)\n		return paid.outcomes, err\n	})\n", `		paid, late = payment{held: map[int64]message.MarkDue{}}, held
+		for _, due := range held {
+			paid.held[due.MsgID] = due
+			b.settle(&paid, due, map[int64]message.MarkResult{due.MsgID: message.MarkWritten}, nil)
+		}
+		return paid.outcomes, nil
+	})
+	if err == nil {
+		_, err = b.pay(ctx, late)
+	}
+`},
+		},
+		found: "\n 6  broken",
 	},
 }
 
@@ -87,9 +103,8 @@ func (m mutant) overlay(t *testing.T) string {
 		}
 		text = strings.Replace(text, found, instead, 1)
 	}
-	replace(m.old, m.new)
-	if more, ok := also[m.name]; ok {
-		replace(more[0], more[1])
+	for _, r := range m.replace {
+		replace(r.old, r.new)
 	}
 	dir := t.TempDir()
 	mutated, description := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")

@@ -3,8 +3,7 @@ package crash
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,28 +27,20 @@ var provocations = map[failpoint.Boundary]func(r *run, on bool){
 		defer r.mu.Unlock()
 		r.wrongRules = on
 	},
-	failpoint.DeferEvent: func(r *run, on bool) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.inSync = 1; on {
-			r.inSync = 2 // which one broker can never be
-		}
-	},
+	failpoint.DeferEvent: func(r *run, on bool) { r.partly(on) },
 }
 
-// keepInSync lets the topics ask for as many replicas in sync as the run wants, whatever happens to the broker.
-func (r *run) keepInSync(done *sync.WaitGroup) {
-	defer done.Done()
-	is := 1
-	for !r.isOver() {
-		r.pause(20 * time.Millisecond)
-		r.mu.Lock()
-		want := r.inSync
-		r.mu.Unlock()
-		if is != want && r.topics("min.insync.replicas", strconv.Itoa(want)) == nil {
-			is = want
-		}
+// partly lets connections to the broker break after a little, so that some records of a wave land and others do not.
+func (p *place) partly(on bool) {
+	const name = "partly"
+	if on {
+		// One that is there already does as well.
+		_, _ = p.kafka.proxy.Toxics.AddToxicJson(strings.NewReader(`{"name": "` + name + `", "type": "limit_data", "stream": "upstream", "attributes": {"bytes": 4000}}`))
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	_ = p.kafka.proxy.Toxics.RemoveToxic(ctx, name) // nor does it matter that it is gone
 }
 
 // topics sets a parameter of both topics.

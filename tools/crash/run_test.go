@@ -21,11 +21,12 @@ import (
 type options struct {
 	seed     uint64
 	kills    int
-	messages int      // a day's worth at least
-	points   []string // the fail points, in turn
-	troubles int      // at least, 0 for none
-	doubt    int      // one commit in so many breaks; 0 for none
-	random   int      // one end in so many is at a moment at random; 0 for none
+	messages int           // a day's worth at least
+	points   []string      // the fail points, in turn
+	troubles int           // at least, 0 for none
+	doubt    int           // one commit in so many breaks; 0 for none
+	pace     time.Duration // between two lots of messages
+	random   int           // one end in so many is at a moment at random; 0 for none
 }
 
 // run is one run of the harness.
@@ -46,7 +47,6 @@ type run struct {
 	gap          gap
 	gaps         map[string][]time.Duration // from the end of a leader to the next one, by how it ended
 	brokerFrozen time.Time
-	inSync       int  // replicas that the topics ask for
 	wrongRules   bool // is the next text of the rules to be
 	journal      []string
 	faults       []string
@@ -55,7 +55,7 @@ type run struct {
 }
 
 func newRun(p *place, o options) *run {
-	return &run{place: p, o: o, over: make(chan struct{}), ends: rand.New(rand.NewPCG(o.seed, 1)), kills: map[string]int{}, troubles: map[string]int{}, gaps: map[string][]time.Duration{}, inSync: 1}
+	return &run{place: p, o: o, over: make(chan struct{}), ends: rand.New(rand.NewPCG(o.seed, 1)), kills: map[string]int{}, troubles: map[string]int{}, gaps: map[string][]time.Duration{}}
 }
 
 // leaseRanOut stands for how a leader ended where nobody took its lease from it.
@@ -70,7 +70,7 @@ func (r *run) note(format string, args ...any) {
 
 // passes is up to which pass of a boundary a process is let go on, where that is more than a few.
 var passes = map[failpoint.Boundary]int{
-	failpoint.Decide: 60, failpoint.Advance: 3, failpoint.Produce: 6, failpoint.ConfirmEvent: 6,
+	failpoint.Decide: 30, failpoint.Advance: 3, failpoint.Produce: 6, failpoint.ConfirmEvent: 6,
 	failpoint.Mark: 3, failpoint.HoldMarks: 3,
 }
 
@@ -94,12 +94,7 @@ func (r *run) next() (end, bool) {
 	}
 	e.point = r.o.points[r.turn%len(r.o.points)]
 	r.turn++
-	boundary := boundaryOf(e.point)
-	// Where reading begins can be tried at the beginning only.
-	if r.o.random > 0 && boundary == failpoint.Seed && r.turn > len(r.o.points) {
-		return e.atRandom(r.ends), true
-	}
-	e.pass = 1 + r.ends.IntN(max(1, passes[boundary]))
+	e.pass = 1 + r.ends.IntN(max(1, passes[boundaryOf(e.point)]))
 	return e, true
 }
 
@@ -135,11 +130,10 @@ func (r *run) disturbed(bound time.Duration) {
 	r.t.Helper()
 	deadline := time.Now().Add(bound)
 	var others, instances sync.WaitGroup
-	others.Add(4)
+	others.Add(3)
 	go r.watchLeader(&others)
 	go r.produce(&others)
 	go r.changeRules(&others)
-	go r.keepInSync(&others)
 	for _, slot := range []string{"a", "b", "c"} {
 		instances.Add(1)
 		go func() {
@@ -148,7 +142,6 @@ func (r *run) disturbed(bound time.Duration) {
 		}()
 	}
 	trouble := newTrouble(r)
-	r.awaitSeed()
 	r.wire.breaks(r.o.doubt)
 	for !r.enough() {
 		if time.Now().After(deadline) {
@@ -166,19 +159,6 @@ func (r *run) disturbed(bound time.Duration) {
 	instances.Wait()
 	others.Wait()
 	trouble.heal()
-}
-
-// awaitSeed lets reading begin before there is trouble, for the points there can be tried only once.
-func (r *run) awaitSeed() {
-	for began := time.Now(); time.Since(began) < 30*time.Second && !r.isOver(); r.pause(lookEvery) {
-		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
-		var seeded bool
-		err := r.pg.QueryRow(ctx, `SELECT EXISTS (SELECT FROM inbox_cursor)`).Scan(&seeded)
-		cancel()
-		if err == nil && seeded {
-			return
-		}
-	}
 }
 
 // pause waits, or not so long when the disturbed part is over.
@@ -213,6 +193,7 @@ func (r *run) produce(done *sync.WaitGroup) {
 			some := messages[:min(20, len(messages))]
 			messages = messages[len(some):]
 			r.insert(some, uint64(day.Unix())+uint64(len(messages)), 2)
+			r.pause(r.o.pace)
 		}
 	}
 }

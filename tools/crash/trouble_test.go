@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
-
-	"msgx/engine/failpoint"
 )
 
 // trouble makes trouble for the servers and for the ways to them, one after the other. It belongs to the test's goroutine.
@@ -59,8 +57,6 @@ func (t *trouble) shuffle() {
 		add("requests cut in the middle", s, t.toxic(fmt.Sprintf(`{"type": "limit_data", "stream": "upstream", "attributes": {"bytes": %d}}`, 200+t.rng.IntN(20_000))))
 		add("answers in small pieces", s, t.toxic(`{"type": "slicer", "attributes": {"average_size": 40, "size_variation": 30, "delay": 200}}`))
 	}
-	t.names = append(t.names, "kafka: too few replicas in sync")
-	t.deck = append(t.deck, func() { t.replicas() })
 	if t.r.quota {
 		add("its disk full", t.r.postgres, t.full)
 	}
@@ -73,13 +69,6 @@ func (t *trouble) kill(s *server) {
 	s.Kill()
 	t.r.pause(t.between(0, 700*time.Millisecond))
 	s.Start()
-}
-
-// replicas has the broker refuse to take anything, without being away.
-func (t *trouble) replicas() {
-	provocations[failpoint.DeferEvent](t.r, true)
-	t.r.pause(t.between(300*time.Millisecond, 1500*time.Millisecond))
-	provocations[failpoint.DeferEvent](t.r, false)
 }
 
 // full fills the disk. A PostgreSQL that cannot write its log ends, and is started again when there is room.
@@ -138,5 +127,4 @@ func (t *trouble) heal() {
 		s.proxy.Toxics.ResetToxics(context.Background())
 	}
 	t.r.wire.breaks(0)
-	t.r.mustTopics(t.r.t, "min.insync.replicas", "1")
 }

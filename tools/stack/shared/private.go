@@ -55,7 +55,11 @@ func sweepPrivate(parent string) error {
 		if err != nil || syscall.Kill(pid, 0) == nil {
 			continue // not ours, or its process may still live
 		}
-		if err := os.RemoveAll(filepath.Join(parent, entry.Name())); err != nil {
+		dir := filepath.Join(parent, entry.Name())
+		// A folder may be a file system of its own, which outlives its process. Where it is none, or is not
+		// ours to take away, removing the folder says what is in the way.
+		_ = syscall.Unmount(dir, syscall.MNT_DETACH)
+		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("sweep private servers: %w", err)
 		}
 	}
