@@ -70,7 +70,7 @@ func (r *run) note(format string, args ...any) {
 
 // passes is up to which pass of a boundary a process is let go on, where that is more than a few.
 var passes = map[failpoint.Boundary]int{
-	failpoint.Decide: 30, failpoint.Advance: 3, failpoint.Produce: 6, failpoint.ConfirmEvent: 6,
+	failpoint.Decide: 30, failpoint.Advance: 2, failpoint.Produce: 6, failpoint.ConfirmEvent: 6,
 	failpoint.Mark: 3, failpoint.HoldMarks: 3,
 }
 
