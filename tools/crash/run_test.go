@@ -143,7 +143,12 @@ func (r *run) disturbed(bound time.Duration) {
 	}
 	trouble := newTrouble(r)
 	r.wire.breaks(r.o.doubt)
+	said := time.Now()
 	for !r.enough() {
+		if time.Since(said) > time.Minute {
+			said = time.Now()
+			r.say()
+		}
 		if time.Now().After(deadline) {
 			r.fail("%d of %d kills, %d of %d messages and these troubles within %s: %v", r.total, r.o.kills, r.inserted, r.o.messages, bound, r.troubles)
 		}
@@ -159,6 +164,13 @@ func (r *run) disturbed(bound time.Duration) {
 	instances.Wait()
 	others.Wait()
 	trouble.heal()
+}
+
+// say tells somebody who waits how far it is.
+func (r *run) say() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.t.Logf("%d of %d kills, %d messages", r.total, r.o.kills, r.inserted)
 }
 
 // pause waits, or not so long when the disturbed part is over.
