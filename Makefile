@@ -49,11 +49,18 @@ test: bin/stack
 FOR   ?= 1m
 FIRST ?= 1
 
-## simulate: the stages on fakes, in schedules drawn at random; FOR=10m, FIRST=1000000 for others, SEED=7 for that one and what happens in it
+# Processes side by side: one keeps one processor busy.
+WORKERS ?= $(shell nproc)
+
+## simulate: the stages on fakes, in schedules drawn at random, a process for each processor; FOR=10m, FIRST=1000000 for others, SEED=7 for that one and what happens in it
 .PHONY: simulate
 simulate:
-	$(GO) test ./tools/simulate -count=1 -timeout 0 -v -run TestSchedules -args \
-		$(if $(SEED),-simulate.seed $(SEED),-simulate.first $(FIRST) -simulate.for $(FOR) -simulate.schedules 1000000000)
+	$(GO) test -c -o bin/simulate.test ./tools/simulate
+	@cd tools/simulate && if [ -n "$(SEED)" ]; then exec ../../bin/simulate.test -test.v -test.run TestSchedules -simulate.seed $(SEED); fi; \
+	failed=0; for i in $$(seq 1 $(WORKERS)); do \
+		../../bin/simulate.test -test.v -test.timeout 0 -test.run TestSchedules -simulate.first $$(( $(FIRST) + (i - 1) * 100000000 )) \
+			-simulate.for $(FOR) -simulate.schedules 1000000000 & pids="$$pids $$!"; \
+	done; for p in $$pids; do wait $$p || failed=1; done; exit $$failed
 
 # How often make crash kills, and the seed of messages, kills and troubles.
 KILLS ?= 1000

@@ -5,6 +5,9 @@
 //	GET /healthz   200 while the process works at all
 //	GET /readyz    200 when every dependency answers, else 503; a line each
 //	GET …          what Show was given, as JSON: /rules is which rule set is live, and what was refused
+//
+// What clients can hold is bounded: 100 connections, others wait; 16 KiB of a head, which has to come within 5 s; 20 s of
+// idleness. Whatever they do, the stages go on.
 package api
 
 import (
@@ -39,6 +42,14 @@ type Server struct {
 const (
 	probeTimeout    = 3 * time.Second
 	shutdownTimeout = 3 * time.Second
+
+	// What clients can hold: a probe and a scrape are small, quick and few.
+	maxConnections = 100
+	maxHead        = 16 << 10 // bytes of a request's head
+	headTimeout    = 5 * time.Second
+	requestTimeout = 10 * time.Second // whole, a body too
+	answerTimeout  = 30 * time.Second
+	idleTimeout    = 20 * time.Second
 )
 
 // Listen opens the address; an address that is taken is an error here, before
@@ -53,10 +64,15 @@ func Listen(address string, gatherer prometheus.Gatherer, checks []Check, log *s
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { ready(w, r, checks) })
 	return &Server{
-		listener: listener,
+		listener: bound(listener, maxConnections),
 		mux:      mux,
-		server:   &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second},
-		log:      log,
+		server: &http.Server{
+			Handler: mux, MaxHeaderBytes: maxHead, ReadHeaderTimeout: headTimeout, ReadTimeout: requestTimeout,
+			WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+			// One broken client after the other must not fill the log.
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		},
+		log: log,
 	}, nil
 }
 

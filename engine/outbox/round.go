@@ -34,11 +34,11 @@ func (d *Dispatcher) round(ctx context.Context) (pause, error) {
 	if err != nil {
 		return idle, err
 	}
-	d.store.Over()
 	s := &sending{d: d, blocked: d.holds.active(now), pending: events}
 	if err := s.run(ctx); err != nil {
 		return idle, err
 	}
+	d.store.Over() // not before: a database may read well and refuse to write
 	switch {
 	case s.unreachable && s.landed == 0:
 		return pause{length: step(d.o.Waits, d.broker.count)}, nil

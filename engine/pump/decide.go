@@ -206,7 +206,6 @@ func (p *Pump) resolve(ctx context.Context, s decision.Settlement, doubt error) 
 	for {
 		state, err := p.Writer.Resolve(ctx, s.MsgID)
 		if err == nil {
-			p.store.Over()
 			p.Log.Info("commit in doubt resolved", "msg_id", s.MsgID, "state", state)
 			if state.Terminal() {
 				return p.conclude(s)

@@ -78,6 +78,7 @@ type model struct {
 	epoch      int64 // raised by a takeover
 	paused     time.Time
 	down       bool
+	full       bool // reads well and writes nothing
 	lenient    bool // Settle does not ask whether the message is the head
 	downMail   bool
 	order      []int64 // as committed, failures included
@@ -344,7 +345,7 @@ func (w writer) Resolve(ctx context.Context, id int64) (message.State, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls["resolve"]++
-	if w.down {
+	if w.down || w.full {
 		return "", fault.ErrUnavailable
 	}
 	return w.rows[id].State, ctx.Err()
@@ -352,7 +353,7 @@ func (w writer) Resolve(ctx context.Context, id int64) (message.State, error) {
 
 // admit checks what both writes check, and takes the next hiccup of the message.
 func (w writer) admit(id int64) (hiccup, error) {
-	if w.down {
+	if w.down || w.full {
 		return none, fault.ErrUnavailable
 	}
 	if w.model.epoch != w.epoch {

@@ -203,8 +203,10 @@ func (p *Pump) round(ctx context.Context) step {
 	if err != nil {
 		return p.away(ctx, p.store, fmt.Errorf("read heads: %w", err))
 	}
-	p.store.Over()
+	// Where there is something to decide, only its commit tells that the server is back: a database that is out of disk
+	// still reads well.
 	if len(heads) == 0 {
+		p.store.Over()
 		p.meters.noHead()
 		p.stray(watermark, beyond)
 		return step{leave: true, wait: p.opts.Poll}
@@ -217,6 +219,7 @@ func (p *Pump) round(ctx context.Context) step {
 	if wait := p.notDue(head); wait > 0 {
 		// The line is looked at meanwhile: an operator may skip the head, or a
 		// smaller id may turn up.
+		p.store.Over()
 		return step{leave: true, wait: min(wait, p.opts.Poll)}
 	}
 	return p.session(ctx, heads)
@@ -275,7 +278,6 @@ func (p *Pump) checkPause(ctx context.Context, now bool) step {
 	if err != nil {
 		return p.away(ctx, p.store, fmt.Errorf("read whether the pump is paused: %w", err))
 	}
-	p.store.Over()
 	p.pauseChecked = at
 	if stages[Stage] != p.paused {
 		p.paused = stages[Stage]
@@ -283,6 +285,7 @@ func (p *Pump) checkPause(ctx context.Context, now bool) step {
 		p.Log.Info(map[bool]string{true: "pump paused", false: "pump resumed"}[p.paused])
 	}
 	if p.paused {
+		p.store.Over()
 		return step{leave: true, wait: p.opts.Poll}
 	}
 	return step{}

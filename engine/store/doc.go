@@ -26,6 +26,9 @@
 //     decision_no has no gaps, and event ids are in commit order. Locks are taken in the order
 //     instance_lease, pipeline_lock, proc_state.
 //   - The head is looked up after pipeline_lock is held, so that it is seen as its last holder left it.
+//   - A message is in its turn (out_of_turn is false) when the inbox enqueued it above the watermark and nobody sent it
+//     through again. What is unfinished below the message that was decided last is out of turn, so the smallest unfinished
+//     message is found without passing all that was finished since a long reader began to hold back vacuum.
 //   - Operators' commands (SetPaused, AskRuleset, Replay, RetryNow, Skip, Reopen, Reconcile) hold no epoch; they lock the rows that
 //     they change, ascending, look at them again, and write what was before and is after to operator_log in the same transaction. Skip holds
 //     pipeline_lock too. Rows that somebody has in hand (a decision, a mark under way) are waited for; the back-fill

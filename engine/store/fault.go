@@ -57,14 +57,14 @@ func (e oneLine) Error() string {
 }
 
 // serverAway tells the answers that say "not now, whoever asks": connection exceptions, no
-// room (connections, disk), shutting down or starting up, read-only, failed authentication. So do
+// room (connections, disk, memory), shutting down or starting up, read-only, failed authentication. So do
 // those that speak of others: a deadlock, a lock that somebody holds, and a session given up for idleness, which was
 // not heard of because this process or the machine stood still. No message brings those about.
 func serverAway(e *pgconn.PgError) bool {
 	switch e.Code {
 	case "57014": // this statement took too long
 		return false
-	case "53100", "53300", "25006", "57P01", "57P02", "57P03", "57P05", "25P03", "40P01", "40001", "55P03":
+	case "53000", "53100", "53200", "53300", "25006", "57P01", "57P02", "57P03", "57P05", "25P03", "40P01", "40001", "55P03":
 		return true
 	}
 	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "28") || strings.HasPrefix(e.Code, "58") ||

@@ -29,9 +29,10 @@ ON CONFLICT (one) DO UPDATE SET
     watermark = excluded.watermark, hole_since = NULL, seeded_at = excluded.seeded_at,
     seeded_how = excluded.seeded_how, updated_at = excluded.updated_at`
 
+	// What is above the watermark, whose row is held, comes in its turn.
 	sqlEnqueue = `
-INSERT INTO proc_state (msg_id, received_at, enqueued_at, updated_at)
-SELECT r.msg_id, r.received_at, $3, $3
+INSERT INTO proc_state (msg_id, received_at, enqueued_at, updated_at, out_of_turn)
+SELECT r.msg_id, r.received_at, $3, $3, r.msg_id <= COALESCE((SELECT c.watermark FROM inbox_cursor c), 0)
 FROM unnest($1::bigint[], $2::timestamptz[]) AS r (msg_id, received_at)
 ORDER BY r.msg_id
 ON CONFLICT (msg_id) DO NOTHING`

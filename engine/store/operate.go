@@ -23,7 +23,7 @@ WITH before AS (
     FROM proc_state p WHERE p.msg_id = ANY ($1::bigint[]) AND p.state IN ('DEAD', 'FAILED')
 ), changed AS (
     UPDATE proc_state p SET state = 'PENDING', attempts = 0, next_attempt_at = NULL, error_class = NULL, last_error = NULL,
-        first_failed_at = NULL, notes = NULL, updated_at = $2
+        first_failed_at = NULL, notes = NULL, updated_at = $2, out_of_turn = true
     FROM before b WHERE p.msg_id = b.msg_id
     RETURNING p.msg_id
 ), line AS (

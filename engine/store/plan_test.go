@@ -42,9 +42,9 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		name, sql, arguments string
 		indexes              []string
 	}{
-		{"heads", sqlHeads, "10", []string{"proc_state_unfinished"}},
+		{"heads", sqlHeads, "10", []string{"proc_state_unfinished", "proc_state_out_of_turn", "proc_state_decision_no"}},
 		{"beyond", sqlBeyond, "", []string{"proc_state_unfinished"}},
-		{"claim of the head", sqlClaimHead, "60001, 'A|B|C|7'", []string{"proc_state_unfinished", "proc_state_identity_key_key"}},
+		{"claim of the head", sqlClaimHead, "60001, 'A|B|C|7'", []string{"proc_state_unfinished", "proc_state_out_of_turn", "proc_state_decision_no", "proc_state_identity_key_key"}},
 		{"due marks", sqlDueMarks, "now(), now(), 200", []string{"proc_state_unmarked"}},
 		{"dead messages", sqlDead, "0, NULL, NULL, NULL, 100", []string{"proc_state_dead_list"}},
 		{"messages of a range", sqlWithin, "1, 100, '{DEAD}', 100", []string{"proc_state_pkey"}},

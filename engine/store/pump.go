@@ -19,11 +19,27 @@ import (
 const (
 	sqlWatermark = `SELECT watermark FROM inbox_cursor`
 
+	// What is unfinished below the message that was decided last is out of turn: that one was the smallest. So only the
+	// end of the index of the unfinished is read, which keeps all that was finished while a long reader holds back vacuum.
+	// A range that is open above is cheaper by that index than by the primary key, whose range would be all of history
+	// when the last decision was a replay.
 	sqlHeads = `
-SELECT p.msg_id, p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error
-FROM proc_state p
-WHERE p.state IN ('PENDING', 'FAILED') AND p.msg_id <= COALESCE((SELECT watermark FROM inbox_cursor), 0)
-ORDER BY p.msg_id
+WITH bounds AS (
+    SELECT COALESCE((SELECT watermark FROM inbox_cursor), 0) AS high,
+        COALESCE((SELECT d.msg_id FROM proc_state d WHERE d.decision_no IS NOT NULL ORDER BY d.decision_no DESC LIMIT 1), 0) AS low
+)
+SELECT h.msg_id, h.state, h.attempts, h.next_attempt_at, h.identity_key, h.enqueued_at, h.error_class, h.last_error FROM (
+    (SELECT p.msg_id, p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error
+     FROM proc_state p
+     WHERE p.state IN ('PENDING', 'FAILED') AND p.out_of_turn AND p.msg_id < (SELECT low FROM bounds)
+     ORDER BY p.msg_id LIMIT $1)
+    UNION ALL
+    (SELECT p.msg_id, p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error
+     FROM proc_state p
+     WHERE p.state IN ('PENDING', 'FAILED') AND p.msg_id >= (SELECT low FROM bounds)
+     ORDER BY p.msg_id LIMIT $1)) h
+WHERE h.msg_id <= (SELECT high FROM bounds)
+ORDER BY h.msg_id
 LIMIT $1`
 
 	sqlBeyond = `
@@ -44,8 +60,10 @@ FOR SHARE OF l FOR UPDATE OF p`
 	// Runs after the pipeline lock is held, so that it sees what its last holder committed.
 	sqlClaimHead = `
 SELECT p.state, p.attempts, p.next_attempt_at, p.identity_key, p.enqueued_at, p.error_class, p.last_error,
-    p.msg_id <= c.watermark AND NOT EXISTS (
-        SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < p.msg_id),
+    p.msg_id <= c.watermark AND NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.out_of_turn AND e.msg_id < p.msg_id)
+        AND p.msg_id <= COALESCE((SELECT e.msg_id FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id >= COALESCE(
+            (SELECT d.msg_id FROM proc_state d WHERE d.decision_no IS NOT NULL ORDER BY d.decision_no DESC LIMIT 1), 0)
+            ORDER BY e.msg_id LIMIT 1), p.msg_id),
     h.msg_id, h.state, h.body_sha256, h.enqueued_at
 FROM proc_state p
 CROSS JOIN inbox_cursor c

@@ -41,7 +41,10 @@ WITH fence AS (
             ELSE p.backfill_next_at END
     FROM fence
     WHERE p.msg_id = $2 AND p.state IN ('PENDING', 'FAILED')
-        AND ($23::boolean OR NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id < $2))
+        AND ($23::boolean OR NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.out_of_turn AND e.msg_id < p.msg_id)
+        AND p.msg_id <= COALESCE((SELECT e.msg_id FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id >= COALESCE(
+            (SELECT d.msg_id FROM proc_state d WHERE d.decision_no IS NOT NULL ORDER BY d.decision_no DESC LIMIT 1), 0)
+            ORDER BY e.msg_id LIMIT 1), p.msg_id))
     RETURNING p.msg_id
 ), kept AS (
     INSERT INTO raw_message (msg_id, body, characters, sha256, kept_at)

@@ -51,6 +51,14 @@ const (
 	diskQuota   = 3 << 29
 )
 
+// lead has a proxy lead to a server. The proxy reads where it leads when it begins, so that it begins anew.
+func lead(t *testing.T, proxy *toxiproxy.Proxy, to string) {
+	t.Helper()
+	if err := proxy.Update(&toxiproxy.Proxy{Listen: proxy.Listen, Upstream: to, Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func newPlace(t *testing.T, program string) *place {
 	t.Helper()
 	proxies := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
@@ -63,9 +71,7 @@ func newPlace(t *testing.T, program string) *place {
 		return p
 	}
 	behind := func(name string, private *stacktest.Private, proxy *toxiproxy.Proxy) *server {
-		proxy.Lock()
-		proxy.Upstream = private.Address
-		proxy.Unlock()
+		lead(t, proxy, private.Address)
 		return &server{Private: private, name: name, proxy: proxy}
 	}
 	p := &place{t: t, program: program, dir: t.TempDir()}
@@ -78,9 +84,7 @@ func newPlace(t *testing.T, program string) *place {
 	}
 	p.postgres = behind("postgres", database, front("postgres"))
 	p.wire = newWire(t, database.Address, *seed)
-	p.postgres.proxy.Lock()
-	p.postgres.proxy.Upstream = p.wire.address()
-	p.postgres.proxy.Unlock()
+	lead(t, p.postgres.proxy, p.wire.address())
 	p.mariadb = behind("mariadb", stacktest.PrivateMariaDB(t), front("mariadb"))
 
 	if p.pg, err = pgxpool.New(t.Context(), p.postgres.URL); err != nil {

@@ -204,18 +204,18 @@ func (r *run) produce(done *sync.WaitGroup) {
 			}
 			some := messages[:min(20, len(messages))]
 			messages = messages[len(some):]
-			r.insert(some, uint64(day.Unix())+uint64(len(messages)))
+			r.insert(some, uint64(day.Unix())+uint64(len(messages)), 2)
 			r.pause(r.o.pace)
 		}
 	}
 }
 
 // insert puts messages in, those again whose fate is unknown: the second is a duplicate, as an upstream's would be.
-func (r *run) insert(messages []feed.Message, seed uint64) {
+func (r *run) insert(messages []feed.Message, seed uint64, rolledBack int) {
 	for len(messages) > 0 {
 		ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
 		in := map[int]bool{}
-		_, err := feed.Insert(ctx, r.mailbox, messages, feed.Inserting{Seed: seed, Writers: 4, OutOfOrder: true, RolledBack: 2,
+		_, err := feed.Insert(ctx, r.mailbox, messages, feed.Inserting{Seed: seed, Writers: 4, OutOfOrder: true, RolledBack: rolledBack,
 			Done: func(m feed.Message, _ int64) { in[m.Seq] = true }})
 		cancel()
 		messages = slices.DeleteFunc(messages, func(m feed.Message) bool { return in[m.Seq] })

@@ -3,7 +3,7 @@
 // holds what happens against a slow and obvious model.
 //
 // It has tests only: "make simulate" runs as many schedules as time allows, "make test" a bounded number. Measured: 50,000
-// to 59,000 schedules of 310 calls a minute on one processor, which is all that one run uses; runs with other seeds (FIRST=) go beside it.
+// to 59,000 schedules of 310 calls a minute on one processor, which is all that one process uses; "make simulate" runs one for each processor.
 // TestMutantsAreFound shows that it has teeth: it breaks the fakes and the wiring on purpose, in the ways that mutants lists.
 //
 //	         draws every choice from a tape

@@ -52,7 +52,7 @@ var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "
 var (
 	stages   = []string{"inbox", "pump", "outbox", "backfill", "lease", "verdict", "api", "rollout", "shadow", "replay"}
 	adapters = []string{"mailbox", "store", "outbox/kafka"}
-	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint", "audit"}
+	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint", "audit", "consume"}
 )
 
 func engine(names ...[]string) map[string]bool {

@@ -16,6 +16,41 @@
 // it has written what it found. The lease beats until the last of them has
 // returned, then it is released, so that a standby takes over at once. HTTP and connections
 // come last.
+//
+// # Bounds
+//
+// All that lives as long as the process, and what bounds it. Nothing else may: what is added here gets its line.
+//
+//	what                                       bound                                                       where
+//	connections to PostgreSQL                  postgres.max-conns (8)                                      store
+//	connections to the mailbox                 8, of which 4 idle, each for 5 minutes                      mailbox
+//	connections over HTTP                      100, 16 KiB of a head, 5 s for it, 20 s of idleness         api
+//	rows of a read of the mailbox              pipeline.claim-batch (500), without bodies                  inbox
+//	released holes that are looked at again    those of the late window (24 h), 100 a round                inbox
+//	late rows that were reported               those within these holes                                    inbox
+//	bodies and messages read ahead             256 and 4 MiB; a larger body passes, alone                  pump
+//	a body                                     bytes, depth and elements of codec.*                        codec
+//	a decision                                 instructions and sizes of rules.*, cascades of its flights  rulebook, decision
+//	rule sets                                  the live one, one that waits for its turn, the shadow       rollout, shadow
+//	messages that wait for the shadow          256, and 20,000 records and flights of them                 shadow
+//	what the shadow found, not written yet     5 examples and a count of a kind and place                  shadow
+//	marks in hand                              pipeline.backfill-batch (200), for 4 s                      backfill
+//	events in hand, and landed unconfirmed     outbox.batch, schd.flush-limit (500): nothing is read       outbox
+//	                                           before they are confirmed
+//	lanes that are held                        those of events in hand, until their time has passed        outbox
+//	failures remembered of keys                keys that failed since no lane was held: at most those of   outbox
+//	                                           flights with unsent events
+//	reasons told of a broker in trouble        the codes of the protocol                                   outbox
+//	pokes                                      one: a second joins the first                               clock
+//	log of an outage                           a line a stage and server when it goes, one when it is      outage
+//	                                           back; back-off up to 5, 15 or 30 s
+//	labels of metrics                          kinds of the catalogue, else "other"; states, classes and   pump, shadow,
+//	                                           results; the hash that is live, without those before        rollout, audit
+//
+// A server without a connection, disk or memory to give is away like one that does not answer: no attempt is used up.
+// While somebody's long transaction holds back vacuum, tables and indexes of our database grow with what is written, and
+// the statements of each message do not become slower by what was finished, but for the one row of pipeline_lock:
+// 0.2 ms with every 20,000 decisions since, until that transaction ends.
 package daemon
 
 import (

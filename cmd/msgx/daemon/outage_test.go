@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -252,7 +254,9 @@ func TestServersOutOfDisk(t *testing.T) {
 	p.put(schedule(1, 1))
 	d := p.start()
 	p.settled()
+	p.exec(`CREATE SEQUENCE full_disk_seen`) // which no rollback takes back
 	p.exec(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		PERFORM nextval('full_disk_seen');
 		RAISE EXCEPTION 'could not extend file "base/1/1": No space left on device' USING ERRCODE = 'disk_full'; END $$`)
 	for _, on := range []string{"INSERT ON flight_change", "INSERT ON proc_state", "UPDATE ON msg_event"} {
 		d.logs.forget()
@@ -260,17 +264,75 @@ func TestServersOutOfDisk(t *testing.T) {
 		p.exec(fmt.Sprintf(`CREATE TRIGGER full_disk BEFORE %s FOR EACH ROW EXECUTE FUNCTION full_disk()`, on))
 		p.put(stand(1, "WITH "+table[:3]))
 		p.missed(d, "postgres")
+		// What can be read meanwhile does not mean that the server is back.
+		p.exec(`SELECT setval('full_disk_seen', 1)`)
+		p.until("several failures for want of disk for "+table, func() (string, bool) {
+			n, err := strconv.Atoi(p.query(`SELECT last_value FROM full_disk_seen`))
+			return fmt.Sprint(n), err == nil && n > 4
+		})
 		p.exec(fmt.Sprintf(`DROP TRIGGER full_disk ON %s`, table))
 		p.settled()
 		p.once(d, "no disk for "+table)
 	}
 	d.logs.forget()
-	p.owner(`CREATE TRIGGER full_disk BEFORE UPDATE ON CMINMSGS FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1021, MESSAGE_TEXT = 'Disk full'`)
+	p.owner(`CREATE SEQUENCE full_disk_seen NOCACHE`)
+	p.owner(`CREATE TRIGGER full_disk BEFORE UPDATE ON CMINMSGS FOR EACH ROW BEGIN
+		DECLARE seen BIGINT DEFAULT NEXTVAL(full_disk_seen);
+		SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1021, MESSAGE_TEXT = 'Disk full'; END`)
 	p.put(stand(1, "LAST"))
 	p.missed(d, "mailbox")
+	p.until("several marks to fail", func() (string, bool) {
+		var next int64
+		if err := p.mailbox.QueryRowContext(t.Context(), `SELECT next_not_cached_value FROM full_disk_seen`).Scan(&next); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(next), next > 4
+	})
 	p.owner(`DROP TRIGGER full_disk`)
 	p.settled()
 	p.once(d, "no disk for the mark")
+	if got := p.query(`SELECT count(*) FROM proc_state WHERE attempts > 1`); got != "0" {
+		t.Errorf("%s messages took more than one attempt, want none", got)
+	}
+	if err := d.end(); err != nil {
+		t.Errorf("stopping: %v", err)
+	}
+}
+
+// The limits of one account are waited out like those of the server.
+func TestAnAccountOutOfConnections(t *testing.T) {
+	t.Parallel()
+	p := newPrivate(t)
+	p.asOthers()
+	p.put(schedule(1, 1))
+	d := p.start()
+	p.settled()
+	d.logs.forget()
+	p.owner(`ALTER USER app@'%' WITH MAX_CONNECTIONS_PER_HOUR 1`)
+	p.until("the account to be refused", func() (string, bool) {
+		other, err := sql.Open("mysql", p.appDSN())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		var answer *mysql.MySQLError
+		return d.logs.String(), errors.As(other.PingContext(t.Context()), &answer) && answer.Number == 1226
+	})
+	p.until("the daemon's sessions to end", func() (string, bool) {
+		var id sql.NullInt64
+		if err := p.mailbox.QueryRowContext(t.Context(), `SELECT min(id) FROM information_schema.processlist WHERE user = 'app'`).Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		if id.Valid {
+			_, _ = p.mailbox.ExecContext(t.Context(), fmt.Sprintf("KILL %d", id.Int64)) // it may be gone
+		}
+		return d.logs.String(), !id.Valid
+	})
+	p.missed(d, "mailbox")
+	p.owner(`ALTER USER app@'%' WITH MAX_CONNECTIONS_PER_HOUR 0`)
+	p.owner(`FLUSH USER_RESOURCES`)
+	p.put(stand(1, "AFTER"))
+	p.settled()
 	if got := p.query(`SELECT count(*) FROM proc_state WHERE attempts > 1`); got != "0" {
 		t.Errorf("%s messages took more than one attempt, want none", got)
 	}

@@ -153,3 +153,53 @@ func (r *Reader) record(partition int, record *protocol.Record) (evidence.Record
 	}
 	return out, err
 }
+
+// Position is the offset of each partition from which a reader goes on.
+type Position map[int]int64
+
+// End is the position behind all that the topic holds now.
+func (r *Reader) End(ctx context.Context) (Position, error) {
+	client, transport := r.d.client(r.topic)
+	defer transport.CloseIdleConnections()
+	extents, err := r.extents(ctx, client)
+	if err != nil {
+		return nil, unavailable("read topic "+r.topic, err)
+	}
+	p := Position{}
+	for _, e := range extents {
+		p[e.Partition] = e.End
+	}
+	return p, nil
+}
+
+// Next tells what the topic holds from a position on, partition by partition in order, and moves the position behind it.
+// A partition that the position does not know is read from its beginning; what was removed before it was read is passed over.
+// After an error the position stands behind what was told.
+func (r *Reader) Next(ctx context.Context, p Position, tell func(evidence.Record) error) error {
+	client, transport := r.d.client(r.topic)
+	defer transport.CloseIdleConnections()
+	extents, err := r.extents(ctx, client)
+	if err != nil {
+		return unavailable("read topic "+r.topic, err)
+	}
+	for _, e := range extents {
+		p[e.Partition] = max(p[e.Partition], e.First)
+		if p[e.Partition] > e.End { // the topic was made anew
+			p[e.Partition] = e.First
+		}
+		for p[e.Partition] < e.End {
+			next, err := r.fetch(ctx, client, e, p[e.Partition], func(record evidence.Record) error {
+				err := tell(record)
+				if err == nil {
+					p[e.Partition] = record.Landing.Offset + 1
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			p[e.Partition] = next
+		}
+	}
+	return nil
+}

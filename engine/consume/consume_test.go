@@ -1,0 +1,142 @@
+package consume_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"msgx/engine/consume"
+	"msgx/engine/event"
+	"msgx/engine/evidence"
+	"msgx/engine/flight"
+)
+
+func record(id flight.ID, version int64, value string) evidence.Record {
+	r := evidence.Record{Key: id.String(), Headers: map[string]string{
+		"event_id": "9", "flid": id.String(), "state_version": fmt.Sprint(version), "type": "UPSERT", "kind": "FLOP-STND", "msg_id": "7"}}
+	if value != "" {
+		r.Value = []byte(value)
+	}
+	return r
+}
+
+// TestLatestIsTheLatest: whatever is repeated, however late, and whatever compaction left out, the table is that of the
+// latest versions that were there.
+func TestLatestIsTheLatest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type told struct {
+			id      flight.ID
+			version int64
+			gone    bool
+		}
+		// What was sent: each flight's versions in order, some deletions among them; what compaction left of it.
+		var sent []told
+		want := map[flight.ID]told{}
+		for id := flight.ID(1); id <= 4; id++ {
+			n := rapid.Int64Range(0, 6).Draw(t, "versions")
+			for v := int64(1); v <= n; v++ {
+				e := told{id, v, rapid.IntRange(0, 3).Draw(t, "gone") == 0}
+				want[id] = e
+				if v == n || rapid.Bool().Draw(t, "kept") {
+					sent = append(sent, e)
+				}
+			}
+		}
+		// Flights are interleaved at will, each in its order, and anything sent may come again at any later time.
+		queues := map[flight.ID][]told{}
+		for _, e := range sent {
+			queues[e.id] = append(queues[e.id], e)
+		}
+		var order []told
+		for _, e := range rapid.Permutation(sent).Draw(t, "order") {
+			order, queues[e.id] = append(order, queues[e.id][0]), queues[e.id][1:]
+		}
+		var stream []told
+		var latest consume.Latest
+		for _, e := range order {
+			stream = append(stream, e)
+			for rapid.IntRange(0, 2).Draw(t, "again") == 0 {
+				stream = append(stream, rapid.SampledFrom(stream).Draw(t, "which"))
+			}
+		}
+		for _, e := range stream {
+			value := fmt.Sprintf(`{"schema_version":1,"v":%d}`, e.version)
+			if e.gone {
+				value = ""
+			}
+			understood, err := consume.Understand(record(e.id, e.version, value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			latest.Take(understood)
+		}
+		there := 0
+		for id, e := range want {
+			state, ok := latest.State(id)
+			if ok == e.gone || latest.Version(id) != e.version || (ok && string(state) != fmt.Sprintf(`{"schema_version":1,"v":%d}`, e.version)) {
+				t.Fatalf("flight %s: got %s %v at version %d, want version %d, gone %v", id, state, ok, latest.Version(id), e.version, e.gone)
+			}
+			if !e.gone {
+				there++
+			}
+		}
+		if latest.Len() != there {
+			t.Fatalf("%d flights, want %d", latest.Len(), there)
+		}
+	})
+}
+
+// TestFeedTellsArrivalsApart holds the feed to a slow and obvious model: the set of versions that were seen.
+func TestFeedTellsArrivalsApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var feed consume.Feed
+		seen, highest := map[int64]bool{}, int64(0)
+		for _, v := range rapid.SliceOf(rapid.Int64Range(1, 30)).Draw(t, "versions") {
+			want, gap := consume.Repeat, int64(0)
+			switch {
+			case highest == 0:
+				want = consume.New
+				for before := int64(1); before < v; before++ {
+					seen[before] = true // what was before the beginning is nobody's loss
+				}
+			case v > highest:
+				want, gap = consume.New, v-highest-1
+			case !seen[v]:
+				want = consume.Late
+			}
+			seen[v], highest = true, max(highest, v)
+			if got, missing := feed.Take(1, v); got != want || missing != gap {
+				t.Fatalf("version %d: got %s with %d missing, want %s with %d", v, got, missing, want, gap)
+			}
+		}
+	})
+}
+
+// TestWhatIsNotOurs: records of others and of later schemas are told, and no error of ours.
+func TestWhatIsNotOurs(t *testing.T) {
+	good := record(1, 2, `{"schema_version":1,"state":"ACTIVE","op":"update","changes":[{"path":"STND","before":null,"after":"12"}],"new":1}`)
+	e, err := consume.Understand(good)
+	if err != nil || e.FLID != 1 || e.Version != 2 || e.Op != "update" || len(e.Changes) != 1 || string(e.Changes[0].After) != `"12"` {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	for name, tt := range map[string]struct {
+		change func(*evidence.Record)
+		want   string
+	}{
+		"no headers":     {func(r *evidence.Record) { r.Headers = nil }, `header event_id is "", expected a number`},
+		"no flight":      {func(r *evidence.Record) { r.Headers["flid"] = "x" }, "header flid"},
+		"no JSON":        {func(r *evidence.Record) { r.Value = []byte("<a/>") }, "value: "},
+		"another schema": {func(r *evidence.Record) { r.Value = []byte(`{"schema_version":2}`) }, "schema version 2, expected 1"},
+	} {
+		r := record(1, 2, string(good.Value))
+		tt.change(&r)
+		if _, err := consume.Understand(r); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", name, err, tt.want)
+		}
+	}
+	if e.Type != event.Upsert {
+		t.Errorf("type %s", e.Type)
+	}
+}
