@@ -20,6 +20,7 @@ const tried = "tried outside the run"
 // unreached are boundaries that nothing in a run leads to, and where they are tried, or why nowhere.
 var unreached = map[failpoint.Boundary]string{
 	failpoint.Migrate: "before the run", failpoint.AlignBounds: "before the run",
+	failpoint.Seed:       tried,                           // it can be tried at the beginning only
 	failpoint.RecordLate: tried,                           // a row comes late only when a writer breaks its promise
 	failpoint.BuryEvent:  tried,                           // an event that is refused for good
 	failpoint.AskRules:   tried, failpoint.Operate: tried, // commands

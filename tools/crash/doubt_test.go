@@ -50,7 +50,7 @@ func TestCommitsInDoubt(t *testing.T) {
 // feed puts a small day in, all at once.
 func (r *run) feed() {
 	r.t.Helper()
-	r.feedWith(feed.Options{Flights: 60, Operations: 900, Holding: -1, BadPerMille: 30}, 2)
+	r.feedWith(feed.Options{Flights: 40, Operations: 500, Holding: -1, BadPerMille: 30}, 2)
 }
 
 // feedWith puts in what the options say, all at once, and gives up so many ids for each thousand.

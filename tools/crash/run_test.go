@@ -70,7 +70,7 @@ func (r *run) note(format string, args ...any) {
 
 // passes is up to which pass of a boundary a process is let go on, where that is more than a few.
 var passes = map[failpoint.Boundary]int{
-	failpoint.Decide: 30, failpoint.Advance: 3, failpoint.Produce: 6, failpoint.ConfirmEvent: 6,
+	failpoint.Decide: 30, failpoint.Advance: 2, failpoint.Produce: 6, failpoint.ConfirmEvent: 6,
 	failpoint.Mark: 3, failpoint.HoldMarks: 3,
 }
 
@@ -143,7 +143,12 @@ func (r *run) disturbed(bound time.Duration) {
 	}
 	trouble := newTrouble(r)
 	r.wire.breaks(r.o.doubt)
+	said := time.Now()
 	for !r.enough() {
+		if time.Since(said) > time.Minute {
+			said = time.Now()
+			r.say()
+		}
 		if time.Now().After(deadline) {
 			r.fail("%d of %d kills, %d of %d messages and these troubles within %s: %v", r.total, r.o.kills, r.inserted, r.o.messages, bound, r.troubles)
 		}
@@ -159,6 +164,13 @@ func (r *run) disturbed(bound time.Duration) {
 	instances.Wait()
 	others.Wait()
 	trouble.heal()
+}
+
+// say tells somebody who waits how far it is.
+func (r *run) say() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.t.Logf("%d of %d kills, %d messages", r.total, r.o.kills, r.inserted)
 }
 
 // pause waits, or not so long when the disturbed part is over.
