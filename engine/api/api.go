@@ -8,6 +8,14 @@
 //
 // What clients can hold is bounded: 100 connections, others wait; 16 KiB of a head, which has to come within 5 s; 20 s of
 // idleness. Whatever they do, the stages go on.
+//
+// # Failures
+//
+//	the address is taken                     the start ends with an error that names it
+//	a server is away                         /readyz answers 503 and says which; /healthz goes on answering 200
+//	a probe hangs                            it is given up after its bound, as a server that is away
+//	a client is slow, or never done          its connection is closed; others wait, and the stages do not notice
+//	metrics cannot be gathered               /metrics answers 500 with the reason
 package api
 
 import (

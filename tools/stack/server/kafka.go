@@ -51,12 +51,16 @@ func (k kafka) configure(p place) error {
 	if err != nil {
 		return err
 	}
+	listeners, advertised := "PLAINTEXT://"+p.address(), "PLAINTEXT://"+cmp.Or(p.advertised, p.address())
+	if p.secure != "" {
+		listeners, advertised = listeners+",SASL_SSL://"+p.secure, advertised+",SASL_SSL://"+p.secure
+	}
 	lines := []string{
 		"process.roles=broker,controller",
 		"node.id=1",
 		fmt.Sprintf("controller.quorum.voters=1@127.0.0.1:%d", controller),
-		fmt.Sprintf("listeners=PLAINTEXT://%s,CONTROLLER://127.0.0.1:%d", p.address(), controller),
-		"advertised.listeners=PLAINTEXT://" + cmp.Or(p.advertised, p.address()),
+		fmt.Sprintf("listeners=%s,CONTROLLER://127.0.0.1:%d", listeners, controller),
+		"advertised.listeners=" + advertised,
 		"controller.listener.names=CONTROLLER",
 		"log.dirs=" + filepath.Join(p.data(), "logs"),
 		"auto.create.topics.enable=false",
@@ -79,6 +83,7 @@ func (k kafka) configure(p place) error {
 		"num.network.threads=2",
 		"num.io.threads=4",
 	}
+	lines = append(lines, p.more...)
 	if err := os.WriteFile(k.config(p), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		return fmt.Errorf("write broker configuration: %w", err)
 	}

@@ -45,6 +45,8 @@ type place struct {
 	home    software.Home
 
 	advertised string
+	secure     string
+	more       []string
 }
 
 func (p place) data() string    { return filepath.Join(p.dir, "data") }
@@ -75,6 +77,10 @@ type Options struct {
 	// Advertised is the address that a Kafka broker tells its clients, host:port, when it
 	// is another than its own: that of a proxy before it.
 	Advertised string
+	// Secure is a second address of a Kafka broker, host:port, for encrypted connections that log in; "" for none.
+	// More are the lines of its configuration that this needs.
+	Secure string
+	More   []string
 	// Launched is told of the process before it is ready, to be written down.
 	Launched func(Record)
 }
@@ -91,7 +97,7 @@ func Start(ctx context.Context, o Options) (Record, error) {
 			return Record{}, fmt.Errorf("end orphan: %w", err)
 		}
 	}
-	p := place{dir: o.Dir, port: o.Port, account: who, home: o.Home, advertised: o.Advertised}
+	p := place{dir: o.Dir, port: o.Port, account: who, home: o.Home, advertised: o.Advertised, secure: o.Secure, more: o.More}
 	if err := who.own(p.dir); err != nil {
 		return Record{}, err
 	}

@@ -33,7 +33,7 @@ type Private struct {
 // PrivatePostgres starts a PostgreSQL; its URL names an empty database.
 func PrivatePostgres(t testing.TB) *Private {
 	t.Helper()
-	return private(t, software.Postgres, "", 0)
+	return private(t, software.Postgres, server.Options{}, 0)
 }
 
 // PrivatePostgresWithin starts a PostgreSQL whose folder is a file system of so many bytes, which Fill fills. An
@@ -47,7 +47,7 @@ func PrivatePostgresWithin(t testing.TB, size int64) (*Private, error) {
 	if err := syscall.Unmount(probe, 0); err != nil {
 		return nil, err
 	}
-	return private(t, software.Postgres, "", size), nil
+	return private(t, software.Postgres, server.Options{}, size), nil
 }
 
 func mount(dir string, size int64) error {
@@ -80,7 +80,7 @@ func (p *Private) Fill() (free func()) {
 // PrivateMariaDB starts a MariaDB; its URL names a database with the mailbox tables.
 func PrivateMariaDB(t testing.TB) *Private {
 	t.Helper()
-	p := private(t, software.MariaDB, "", 0)
+	p := private(t, software.MariaDB, server.Options{}, 0)
 	withMariaDB(t, p.URL, func(ctx context.Context, db *sql.DB) error {
 		_, err := db.ExecContext(ctx, "CREATE DATABASE mailbox")
 		return err
@@ -93,14 +93,14 @@ func PrivateMariaDB(t testing.TB) *Private {
 // PrivateKafka starts an Apache Kafka broker without topics.
 func PrivateKafka(t testing.TB) *Private {
 	t.Helper()
-	return private(t, software.Kafka, "", 0)
+	return private(t, software.Kafka, server.Options{}, 0)
 }
 
 // PrivateKafkaBehind starts an Apache Kafka broker that sends its clients to another
 // address, host:port: that of a proxy before it.
 func PrivateKafkaBehind(t testing.TB, advertised string) *Private {
 	t.Helper()
-	return private(t, software.Kafka, advertised, 0)
+	return private(t, software.Kafka, server.Options{Advertised: advertised}, 0)
 }
 
 // Topic makes a topic on a private Kafka broker.
@@ -110,7 +110,7 @@ func (p *Private) Topic(partitions int) string {
 }
 
 // private starts a server. Its folder is a file system of so many bytes; 0 leaves it where it is.
-func private(t testing.TB, kind software.Kind, advertised string, size int64) *Private {
+func private(t testing.TB, kind software.Kind, more server.Options, size int64) *Private {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -123,7 +123,7 @@ func private(t testing.TB, kind software.Kind, advertised string, size int64) *P
 	if err != nil {
 		t.Fatalf("private %s: %v", kind, err)
 	}
-	options.Advertised = advertised
+	options.Advertised, options.Secure, options.More = more.Advertised, more.Secure, more.More
 	if size > 0 {
 		if err := mount(options.Dir, size); err != nil {
 			t.Fatalf("private %s: %v", kind, err)
