@@ -63,8 +63,8 @@ It goes on until it is interrupted, or --count events were shown. While the brok
 			}
 			t.out, t.c = cmd.OutOrStdout(), c
 			err = t.run(cmd.Context(), cmd.ErrOrStderr())
-			if errors.Is(err, errEnough) || cmd.Context().Err() != nil {
-				return nil
+			if errors.Is(err, errEnough) || errors.Is(err, context.Canceled) { // shown, or interrupted
+				err = nil
 			}
 			return err
 		},

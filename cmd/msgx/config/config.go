@@ -204,7 +204,7 @@ func (c *Config) check() []error {
 	k := c.Kafka
 	want(k.TLS || k.CAFile+k.CertFile+k.KeyFile == "", "msgx.kafka.ca-file, cert-file or key-file is set and msgx.kafka.tls is false, expected true: nothing would be encrypted")
 	want((k.CertFile == "") == (k.KeyFile == ""), "msgx.kafka.cert-file is %q and msgx.kafka.key-file %q, expected both or none", k.CertFile, k.KeyFile)
-	want((k.SASL == "") == (k.User == "") && (k.SASL == "") == (k.Password == ""), "msgx.kafka.sasl is %q, expected msgx.kafka.user and msgx.kafka.password with it, and none without", k.SASL)
+	want(k.SASL != "" && k.User != "" && k.Password != "" || k.SASL+k.User+k.Password == "", "msgx.kafka.sasl is %q, expected msgx.kafka.user and msgx.kafka.password with it, and none without", k.SASL)
 	want(c.Rules.WatchInterval > 0, "msgx.rules.watch-interval is %s, expected more than 0s", c.Rules.WatchInterval)
 	want(c.Rules.ShadowTime > 0, "msgx.rules.shadow-time is %s, expected more than 0s", c.Rules.ShadowTime)
 	for i, class := range c.Replay.Classes {
