@@ -33,7 +33,7 @@
 // events with their payloads and reference data are those of a daemon to which nothing happened, on the same
 // mailbox: all columns but the times of writing, the ids of events and the hash of the rule set.
 //
-// The lease of a process that is known to be dead is taken from it, so that a run does not wait 3 s a kill; one in eight
+// The lease of a process that is known to be dead is taken from it, so that a run does not wait 3 s a kill; one in sixteen
 // runs out by itself, and every one while a frozen broker may hold a request of the dead one.
 //
 // TestMutantsAreFound shows that the harness has teeth: it builds msgx with two things in the wrong order and finds what is lost.

@@ -21,14 +21,22 @@ type end struct {
 	no    int
 	point string        // a fail point, such as "decide/after"; "" for a moment at random
 	pass  int           // at which pass of the point
-	after time.Duration // the moment, from when it works, or
-	// entering: from when it leads, which may be in the middle of proving a rule set
-	entering bool
+	after time.Duration // the moment
+	since since         // from when the moment is counted
 }
+
+// since is from when a moment is counted.
+type since string
+
+const (
+	starting since = "starting or standing by"
+	leading  since = "beginning to lead" // which may be in the middle of proving a rule set
+	working  since = "at work"
+)
 
 func (e end) String() string {
 	if e.point == "" {
-		return fmt.Sprintf("kill %d after %s", e.no, e.after)
+		return fmt.Sprintf("kill %d %s after %s", e.no, e.since, e.after)
 	}
 	return fmt.Sprintf("kill %d at %s:%d", e.no, e.point, e.pass)
 }
@@ -119,7 +127,7 @@ func (r *run) keep(slot string) {
 
 // await lets the instance come to its end; false when that was not the one meant for it.
 func (r *run) await(i *instance, e end) bool {
-	var leads, works time.Time
+	started, leads, works := time.Now(), time.Time{}, time.Time{}
 	stopAfter, bound := 100*time.Millisecond, reachBound
 	if rare[boundaryOf(e.point)] {
 		bound = patientBound
@@ -151,15 +159,15 @@ func (r *run) await(i *instance, e end) bool {
 		if !leads.IsZero() && works.IsZero() && (i.works() || time.Since(leads) > enterBound) {
 			works = time.Now()
 		}
-		begun := works
-		if e.entering {
-			begun = leads
+		begun := map[since]time.Time{starting: started, leading: leads}[e.since]
+		if e.since == working || e.point != "" {
+			begun = works
 		}
 		switch led := time.Since(begun); {
 		case begun.IsZero():
 		case e.point == "" && led >= e.after:
 			i.kill()
-			r.died(i, e, "a moment at random")
+			r.died(i, e, "at random, "+string(e.since))
 			return true
 		case boundaryOf(e.point) == failpoint.ReleaseLease && led >= stopAfter:
 			_ = i.cmd.Process.Signal(syscall.SIGTERM) // comes to it on its way out
@@ -195,12 +203,12 @@ func boundaryOf(point string) failpoint.Boundary {
 }
 
 // died counts a kill. The lease of a process that is known to be dead is taken from it, so that a run need not wait
-// for it, but for one in eight, and not while a broker that was frozen may still have a request of the dead one to read.
+// for it, but for one in sixteen, and not while a broker that was frozen may still have a request of the dead one to read.
 func (r *run) died(i *instance, e end, how string) {
 	r.mu.Lock()
 	r.kills[how]++
 	r.total++
-	taken := time.Since(r.brokerFrozen) > leaseTime && e.no%8 != 0
+	taken := time.Since(r.brokerFrozen) > leaseTime && e.no%16 != 0
 	if r.holder == i.name {
 		r.gap = gap{how: how, from: i.name, at: time.Now(), ranOut: !taken}
 	}

@@ -27,6 +27,7 @@ func TestPointsOutsideTheRun(t *testing.T) {
 	r.lateRows()
 	r.waitingEvents()
 	r.deadEvents()
+	r.deliveries()
 	r.operations()
 	r.requests()
 	r.pauses()
@@ -172,11 +173,49 @@ func (r *run) deadEvents() {
 	r.t.Logf("%d events were given up", r.count(dead))
 }
 
+// deliveries kills what an operator does with events.
+func (r *run) deliveries() {
+	r.t.Helper()
+	const dead = `SELECT count(*) FROM msg_event WHERE state = 'DEAD'`
+	n := r.count(dead)
+	drop := []string{"outbox", "drop", "--id", fmt.Sprint(r.count(`SELECT min(event_id) FROM msg_event WHERE state = 'DEAD'`)), "--reason", "killed"}
+	retry := []string{"outbox", "retry", "--all-dead", "--limit", "10000", "--reason", "killed"}
+	r.commandKilledAt(failpoint.Operate, "before", retry...)
+	r.want("dead events before a retry", dead, n)
+	r.want("retries on record, before", logged("outbox retry"), 0)
+	r.commandKilledAt(failpoint.Operate, "after", retry...)
+	r.want("dead events after a retry", dead, 0)
+	r.want("retries on record, after", logged("outbox retry"), n)
+	if out, err := r.run(retry...); err == nil {
+		r.t.Errorf("the retry again: done, expected nothing to match\n%s", out)
+	}
+	r.commandKilledAt(failpoint.Operate, "before", drop...)
+	r.want("dead events before one is given up", dead, 0)
+	r.commandKilledAt(failpoint.Operate, "after", drop...)
+	r.want("dead events after one is given up", dead, 1)
+	r.want("events given up on record", logged("outbox drop"), 1)
+	r.settled(r, "retried")
+	r.want("events that are neither sent nor given up", `SELECT count(*) FROM msg_event WHERE state NOT IN ('DEAD', 'SENT')`, 0)
+
+	resync := []string{"resync", "--all", "--reason", "killed"}
+	const again = `SELECT count(*) FROM msg_event WHERE target = 'KAFKA:schd' AND state = 'PENDING'`
+	r.commandKilledAt(failpoint.Operate, "before", resync...)
+	r.want("latest states to be sent before a resync", again, 0)
+	r.commandKilledAt(failpoint.Operate, "after", resync...)
+	r.want("latest states to be sent after a resync", again, r.count(`SELECT count(*) FROM msg_event WHERE target = 'KAFKA:schd'`))
+	r.want("resyncs on record", logged("resync"), 1)
+	r.settled(r, "resynced")
+}
+
+// logged counts what is on record of an action.
+func logged(action string) string {
+	return `SELECT count(*) FROM operator_log WHERE action = '` + action + `'`
+}
+
 // operations kills what an operator does with messages.
 func (r *run) operations() {
 	r.t.Helper()
 	const dead, pending = `SELECT count(*) FROM proc_state WHERE state = 'DEAD' AND error_class = 'EXHAUSTED'`, `SELECT count(*) FROM proc_state WHERE state = 'PENDING'`
-	log := func(action string) string { return `SELECT count(*) FROM operator_log WHERE action = '` + action + `'` }
 	n := r.count(dead)
 	if n == 0 {
 		r.t.Fatal("no message is EXHAUSTED, expected the one that the rules cannot decide")
@@ -184,25 +223,25 @@ func (r *run) operations() {
 	replay := []string{"dead", "replay", "--class", "EXHAUSTED", "--reason", "killed"}
 	r.commandKilledAt(failpoint.Operate, "before", replay...)
 	r.want("dead before a replay", dead, n)
-	r.want("replays on record, before", log("replay"), 0)
+	r.want("replays on record, before", logged("replay"), 0)
 	r.commandKilledAt(failpoint.Operate, "after", replay...)
 	r.want("pending after a replay", pending, n)
-	r.want("replays on record, after", log("replay"), n)
+	r.want("replays on record, after", logged("replay"), n)
 	if out, err := r.run(replay...); err == nil {
 		r.t.Errorf("the replay again: done, expected nothing to match\n%s", out)
 	}
-	r.want("replays on record, when it is tried again", log("replay"), n)
+	r.want("replays on record, when it is tried again", logged("replay"), n)
 
 	skip := []string{"skip", "--id", fmt.Sprint(r.count(`SELECT min(msg_id) FROM proc_state WHERE state = 'PENDING'`)), "--approver", "a", "--ticket", "t", "--reason", "killed"}
 	r.commandKilledAt(failpoint.Operate, "before", skip...)
-	r.want("skips on record, before", log("skip"), 0)
+	r.want("skips on record, before", logged("skip"), 0)
 	r.commandKilledAt(failpoint.Operate, "after", skip...)
-	r.want("skips on record, after", log("skip"), 1)
+	r.want("skips on record, after", logged("skip"), 1)
 	if out, err := r.run(skip...); err == nil {
 		r.t.Errorf("the skip again: done, expected nothing to match\n%s", out)
 	}
 	r.settled(r, "operated")
-	r.want("skips on record, at the end", log("skip"), 1)
+	r.want("skips on record, at the end", logged("skip"), 1)
 }
 
 // requests kills an operator's request for a rule set.
@@ -230,12 +269,12 @@ func (r *run) requests() {
 // pauses kills a daemon that pauses all stages as it begins.
 func (r *run) pauses() {
 	r.t.Helper()
-	const paused, logged = `SELECT count(*) FROM operator_control WHERE control = 'pause' AND value = 'paused'`, `SELECT count(*) FROM operator_log WHERE action = 'pause'`
+	const paused = `SELECT count(*) FROM operator_control WHERE control = 'pause' AND value = 'paused'`
 	r.killedAt(failpoint.Pause, "before", 1, "pipeline.autostart=false")
 	r.want("paused, before", paused, 0)
 	r.killedAt(failpoint.Pause, "after", 3, "pipeline.autostart=false")
 	r.want("paused, after the third", paused, 3)
-	r.want("pauses on record, after the third", logged, 3)
+	r.want("pauses on record, after the third", logged("pause"), 3)
 	if _, err := r.pg.Exec(r.t.Context(), `UPDATE operator_control SET value = 'running' WHERE control = 'pause'`); err != nil {
 		r.t.Fatal(err)
 	}

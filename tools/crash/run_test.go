@@ -76,7 +76,8 @@ var passes = map[failpoint.Boundary]int{
 
 // atRandom is an end at a moment at random.
 func (e end) atRandom(rng *rand.Rand) end {
-	e.point, e.after, e.entering = "", time.Duration(rng.IntN(300)+1)*time.Millisecond, rng.IntN(3) == 0
+	e.point, e.after = "", time.Duration(rng.IntN(300)+1)*time.Millisecond
+	e.since = []since{starting, leading, leading, working, working, working}[rng.IntN(6)]
 	return e
 }
 
@@ -256,7 +257,7 @@ func (r *run) backlog() int {
 }
 
 // rulesEvery is how long a text of the rules stays. A leader that finds a new one proves it before it begins.
-const rulesEvery = 6 * time.Second
+const rulesEvery = 12 * time.Second
 
 // changeRules has the leader take another text of the same rules from time to time, and refuse one that is wrong.
 func (r *run) changeRules(done *sync.WaitGroup) {
