@@ -71,7 +71,7 @@ func TestErrorsAreOneClearAnswer(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"unknown command", []string{"tri"}, exitUsage, []string{`unknown command "tri"`, "did you mean try?"}},
+		{"unknown command", []string{"tryy"}, exitUsage, []string{`unknown command "tryy"`, "did you mean try?"}},
 		{"unknown command below another", []string{"flight", "shwo"}, exitUsage, []string{`unknown command "shwo" for "msgx flight"`}},
 		{"unknown flag", []string{"try", "--jsn", message}, exitUsage, []string{"--jsn", "msgx try --help"}},
 		{"no argument", []string{"try"}, exitUsage, []string{"at least 1 arg", "usage: msgx try FILE..."}},

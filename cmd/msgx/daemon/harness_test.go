@@ -102,7 +102,7 @@ const receivedAt = "2026-03-01 08:00:00"
 // newPlace makes everything on the shared servers.
 func newPlace(t *testing.T, set ...string) *place {
 	t.Helper()
-	return placeOn(t, stacktest.Postgres(t), stacktest.Mailbox(t), stacktest.Kafka(t)[0], stacktest.Topic(t, 3), stacktest.Topic(t, 3), set...)
+	return placeOn(t, stacktest.Postgres(t), stacktest.Mailbox(t), stacktest.Kafka(t)[0], stacktest.Topic(t, 3), stacktest.CompactedTopic(t, 3), set...)
 }
 
 func placeOn(t *testing.T, pgURL, dsn, broker, msgTopic, schdTopic string, set ...string) *place {

@@ -26,7 +26,7 @@ func newPrivate(t *testing.T, set ...string) *private {
 	t.Helper()
 	pg, maria, broker := stacktest.PrivatePostgres(t), stacktest.PrivateMariaDB(t), stacktest.PrivateKafka(t)
 	return &private{
-		place:   placeOn(t, pg.URL, maria.URL, broker.URL, broker.Topic(3), broker.Topic(3), set...),
+		place:   placeOn(t, pg.URL, maria.URL, broker.URL, broker.Topic(3), broker.CompactedTopic(3), set...),
 		servers: map[string]*stacktest.Private{"postgres": pg, "mailbox": maria, "broker": broker},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,17 +24,32 @@ func Kafka(t testing.TB) (brokers []string) {
 	return []string{up(t, software.Kafka).Servers[software.Kafka].URL}
 }
 
+// compact keeps the latest record of each key for ever.
+const compact = "cleanup.policy=compact"
+
 // Topic makes a topic of one replica and returns its name.
 func Topic(t testing.TB, partitions int) string {
 	t.Helper()
 	return makeTopic(t, Kafka(t)[0], partitions)
 }
 
-func makeTopic(t testing.TB, broker string, partitions int) string {
+// CompactedTopic is a Topic that keeps the latest record of each key.
+func CompactedTopic(t testing.TB, partitions int) string {
+	t.Helper()
+	return makeTopic(t, Kafka(t)[0], partitions, compact)
+}
+
+// makeTopic makes a topic with some settings, name=value.
+func makeTopic(t testing.TB, broker string, partitions int, settings ...string) string {
 	t.Helper()
 	name := uniqueName()
+	topic := kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: 1}
+	for _, s := range settings {
+		key, value, _ := strings.Cut(s, "=")
+		topic.ConfigEntries = append(topic.ConfigEntries, kafka.ConfigEntry{ConfigName: key, ConfigValue: value})
+	}
 	err := withController(broker, func(conn *kafka.Conn) error {
-		return conn.CreateTopics(kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: 1})
+		return conn.CreateTopics(topic)
 	})
 	if err != nil {
 		t.Fatalf("create topic %s at %s: %v", name, broker, err)

@@ -109,6 +109,12 @@ func (p *Private) Topic(partitions int) string {
 	return makeTopic(p.t, p.URL, partitions)
 }
 
+// CompactedTopic makes one that keeps the latest record of each key.
+func (p *Private) CompactedTopic(partitions int) string {
+	p.t.Helper()
+	return makeTopic(p.t, p.URL, partitions, compact)
+}
+
 // private starts a server. Its folder is a file system of so many bytes; 0 leaves it where it is.
 func private(t testing.TB, kind software.Kind, more server.Options, size int64) *Private {
 	t.Helper()
