@@ -28,7 +28,7 @@ type sample struct {
 	phase                        string
 	rss, heap, goroutines, files float64 // MiB, MiB, count, count
 	postgres, mariadb            float64 // connections of the daemon
-	lines                        float64 // of its log, so far
+	lines                        float64 // of its log so far, but for those of messages
 	decided                      float64 // messages, so far
 	deadTuples                   float64 // in proc_state and msg_event, since the last vacuum
 	at                           time.Time
@@ -137,7 +137,11 @@ func (p *place) sample(i *instance, phase string) sample {
 		s.files = float64(len(files))
 	}
 	if log, err := os.ReadFile(i.log.Name()); err == nil {
-		s.lines = float64(strings.Count(string(log), "\n"))
+		for line := range strings.Lines(string(log)) {
+			if !strings.Contains(line, "msg_id=") { // which a message of the day is worth, outage or not
+				s.lines++
+			}
+		}
 		if at := address.FindSubmatch(log); at != nil {
 			metrics(p.t.Context(), string(at[1])+"/metrics", map[string]*float64{"go_goroutines": &s.goroutines, "go_memstats_heap_inuse_bytes": &s.heap})
 			s.heap /= 1 << 20
