@@ -1,10 +1,13 @@
 package golden
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/txtar"
 
 	"msgx/engine/flight"
 	"msgx/engine/message"
@@ -96,6 +99,19 @@ func (r *reader) statements(text string, line int) *partial {
 	return p
 }
 
+// names tells whether a flight is in the state before, or its digits anywhere in a message:
+// of another one, which is a slip of the pen, unchanged holds whatever a rule does.
+func (r *reader) names(id flight.ID) bool {
+	_, there := r.c.before.Flights[id]
+	_, once := r.c.before.LastVersions[id]
+	if there || once {
+		return true
+	}
+	return slices.ContainsFunc(r.c.archive.Files, func(f txtar.File) bool {
+		return f.Name != expectFile && f.Name != expectSomeFile && bytes.Contains(f.Data, []byte(id.String()))
+	})
+}
+
 func (r *reader) anyMessage() string {
 	if len(r.c.steps) == 0 {
 		return "01-name.xml"
@@ -172,6 +188,9 @@ func (r *reader) statement(said string, line, row int) statement {
 			if err != nil {
 				r.fault(line, "unchanged: found %q, expected flights, such as 1000345", text)
 				continue
+			}
+			if !r.names(id) {
+				r.fault(line, "unchanged: flight %s is neither in the state nor in a message, expected one that something could happen to", text)
 			}
 			s.flights = append(s.flights, id)
 		}

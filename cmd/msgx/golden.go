@@ -30,7 +30,7 @@ type corpus struct {
 // flags declares those that select cases.
 func (s *corpus) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&s.pattern, "run", "r", "", "regular expression on the names of cases")
-	cmd.Flags().StringVar(&s.dir, "dir", "", "golden directory to read cases from; those in the binary when left out")
+	cmd.Flags().StringVar(&s.dir, "dir", "", "golden directory to read cases from; msgx.rules.golden when left out, or those in the binary")
 }
 
 // options put together what runs cases, as the configuration wants it: the rule set
@@ -47,6 +47,12 @@ func (s *corpus) options(cmd *cobra.Command, g *globals, names []string) (golden
 	c, err := g.config()
 	if err != nil {
 		return golden.Options{}, err
+	}
+	if s.dir == "" && c.Rules.Golden != "" { // the cases that activation runs
+		if _, err := os.ReadDir(c.Rules.Golden); err != nil {
+			return golden.Options{}, usagef("msgx.rules.golden: %w", err)
+		}
+		s.dir = c.Rules.Golden
 	}
 	cat, err := core.LoadCatalogue(c)
 	if err != nil {

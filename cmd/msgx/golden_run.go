@@ -36,7 +36,8 @@ func runCasesCommand(g *globals, noun, verb, short string) *cobra.Command {
 		Use:   verb + " [CASE...]",
 		Short: short,
 		Long: `Run golden cases: each says what was there before, which messages come, and what has to come of
-them. Without --dir the corpus in the binary is run, against the rule set in the binary or that of
+them. Without --dir the corpus of msgx.rules.golden is run, which a rule set has to pass to go live, or where that
+is empty the corpus in the binary; against the rule set in the binary or that of
 msgx.rules.dir, in the sandbox and with the budgets of production.
 
 A case PASSes, FAILs, or is an ERROR: it cannot be read, or its runs disagree. Each case is run twice,

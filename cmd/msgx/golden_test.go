@@ -82,6 +82,30 @@ func TestGoldenNewThenUpdate(t *testing.T) {
 	}
 }
 
+// Without --dir the cases are those that a rule set has to pass to go live, or a
+// candidate would pass here that a daemon refuses.
+func TestGoldenRunTakesTheCorpusOfTheConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	if r := run("golden", "new", "FLOP-GTDT", "--dir", dir); r.code != 0 {
+		t.Fatalf("new: exit %d, %q", r.code, r.err)
+	}
+	given := run("golden", "run", "--dir", dir)
+	configured := run("golden", "run", "--set", "rules.golden="+dir)
+	if !strings.Contains(given.out, " 1 errors") && !strings.Contains(given.out, "1 failed") && !strings.Contains(given.out, "1 passed") {
+		t.Fatalf("--dir ran %q, expected the one case", given.out)
+	}
+	last := func(out string) string {
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		return lines[len(lines)-1]
+	}
+	if configured.code != given.code || last(configured.out) != last(given.out) {
+		t.Errorf("rules.golden: exit %d, %q; --dir: exit %d, %q", configured.code, last(configured.out), given.code, last(given.out))
+	}
+	if r := run("golden", "run", "--set", "rules.golden="+dir+"/none"); r.code != exitUsage || !strings.Contains(r.err, "msgx.rules.golden") {
+		t.Errorf("a directory that is not there: exit %d, %q, expected %d and the name of the parameter", r.code, r.err, exitUsage)
+	}
+}
+
 func TestAgreed(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
 		var out strings.Builder
