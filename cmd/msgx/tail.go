@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +18,8 @@ import (
 	"msgx/cmd/msgx/daemon"
 	"msgx/engine/clock"
 	"msgx/engine/consume"
+	"msgx/engine/event"
 	"msgx/engine/evidence"
-	"msgx/engine/fault"
 	"msgx/engine/flight"
 	"msgx/engine/outbox/kafka"
 )
@@ -146,21 +149,21 @@ func parseFrom(text string, zone *time.Location, now time.Time) (time.Time, erro
 
 // show prints one record.
 func (t *tail) show(r evidence.Record) error {
-	e, fault := consume.Understand(r)
-	if t.only != nil && (fault == nil && e.FLID != *t.only || fault != nil && !t.may(r)) {
+	e, alien := consume.Understand(r)
+	if t.only != nil && (alien == nil && e.FLID != *t.only || alien != nil && !t.may(r)) {
 		return nil
 	}
 	var arrival consume.Arrival
 	var missing int64
-	if t.target == "msg" && fault == nil {
+	if t.target == "msg" && alien == nil {
 		arrival, missing = t.feed.Take(e.FLID, e.Version)
 	}
 	var line string
 	switch {
 	case t.asJSON:
-		line = asJSON(r, arrival, missing, fault)
-	case fault != nil:
-		line = t.paint(yellow, fmt.Sprintf("%s/%d@%d  key %s  not an event of this version of msgx: %v", r.Landing.Topic, r.Landing.Partition, r.Landing.Offset, clean(r.Key), fault))
+		line = asJSON(r, arrival, missing, alien)
+	case alien != nil:
+		line = t.paint(yellow, fmt.Sprintf("%s/%d@%d  key %s  not an event of this version of msgx: %v", r.Landing.Topic, r.Landing.Partition, r.Landing.Offset, r.Key, alien))
 	default:
 		line = t.line(e, arrival, missing)
 	}
@@ -179,7 +182,7 @@ func (t *tail) may(r evidence.Record) bool {
 }
 
 // asJSON is a record as one line. A value that is no JSON is text.
-func asJSON(r evidence.Record, arrival consume.Arrival, missing int64, fault error) string {
+func asJSON(r evidence.Record, arrival consume.Arrival, missing int64, alien error) string {
 	out := struct {
 		event.Landing
 		Key     string            `json:"key"`
@@ -189,8 +192,8 @@ func asJSON(r evidence.Record, arrival consume.Arrival, missing int64, fault err
 		Fault   string            `json:"fault,omitempty"`
 		Value   any               `json:"value"`
 	}{Landing: r.Landing, Key: r.Key, Headers: r.Headers, Arrival: arrival, Missing: missing}
-	if fault != nil {
-		out.Fault = fault.Error()
+	if alien != nil {
+		out.Fault = alien.Error()
 	}
 	switch {
 	case r.Value == nil:
@@ -210,43 +213,42 @@ func asJSON(r evidence.Record, arrival consume.Arrival, missing int64, fault err
 
 // line is an event for people.
 func (t *tail) line(e consume.Event, arrival consume.Arrival, missing int64) string {
-	var b strings.Builder
-	at := "-                  "
+	at := "-"
 	if !e.UpdatedAt.IsZero() {
 		at = airportTime(t.c, e.UpdatedAt)
 	}
-	fmt.Fprintf(&b, "%s  flight %s", at, e.FLID)
+	head := fmt.Sprintf("%-19s  flight %s", at, e.FLID)
 	if number := t.number(e); number != "" {
-		b.WriteString(" " + number)
+		head += " " + number
 	}
-	fmt.Fprintf(&b, " v%d", e.Version)
+	head += fmt.Sprintf(" v%d", e.Version)
 	if e.OperationDay != "" {
-		fmt.Fprintf(&b, " of %s", e.OperationDay)
+		head += " of " + e.OperationDay
 	}
-	fmt.Fprintf(&b, "  message %d %s", e.MsgID, e.Kind)
+	line := t.paint("", fmt.Sprintf("%s  message %d %s", head, e.MsgID, e.Kind))
 	switch {
 	case e.Whole == nil:
-		b.WriteString(t.paint(red, "  deleted"))
+		line += t.paint(red, "  deleted")
 	case e.Op == "delete":
-		b.WriteString(t.paint(red, "  delete"))
+		line += t.paint(red, "  delete")
 	case e.Op != "":
-		b.WriteString("  " + e.Op)
+		line += t.paint("", "  "+e.Op)
 	}
 	switch {
 	case arrival == consume.Repeat:
-		b.WriteString(t.paint(yellow, "  (a repeat)"))
+		line += t.paint(yellow, "  (a repeat)")
 	case arrival == consume.Late:
-		b.WriteString(t.paint(yellow, "  (late: it was missing)"))
+		line += t.paint(yellow, "  (late: it was missing)")
 	case missing > 0:
-		b.WriteString(t.paint(yellow, fmt.Sprintf("  (%s missing before it)", several(int(missing), "version"))))
+		line += t.paint(yellow, fmt.Sprintf("  (%s missing before it)", several(int(missing), "version")))
 	}
 	if e.Resent {
-		b.WriteString("  (sent again by an operator)")
+		line += "  (sent again by an operator)"
 	}
 	for _, c := range e.Changes {
-		fmt.Fprintf(&b, "  %s %s -> %s", c.Path, value(c.Before), value(c.After))
+		line += t.paint("", fmt.Sprintf("  %s %s -> %s", c.Path, value(c.Before), value(c.After)))
 	}
-	return t.clean(b.String())
+	return line
 }
 
 // number is the flight's number, of this event or of an earlier one.
@@ -265,10 +267,19 @@ func (t *tail) number(e consume.Event) string {
 type colour string
 
 const (
-	red    colour = "\x1b[31m"
-	yellow colour = "\x1b[33m"
-	plainly       = "\x1b[0m"
+	red        colour = "\x1b[31m"
+	yellow     colour = "\x1b[33m"
+	uncoloured        = "\x1b[0m"
 )
+
+// paint makes a text safe for a terminal and one line, and gives it a colour where that is wanted.
+func (t *tail) paint(c colour, text string) string {
+	text = printable(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))
+	if c == "" || !t.colour {
+		return text
+	}
+	return string(c) + text + uncoloured
+}
 
 // value is what a change shows of a value; a long one is cut.
 func value(raw json.RawMessage) string {
