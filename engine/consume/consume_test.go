@@ -114,6 +114,58 @@ func TestFeedTellsArrivalsApart(t *testing.T) {
 	})
 }
 
+// TestFeedForgets: as many flights as it is told, and the one that told nothing for longest goes first; a gap wider than is
+// remembered leaves the newest missing versions.
+func TestFeedForgets(t *testing.T) {
+	feed := consume.Feed{Flights: 2}
+	for _, step := range []struct {
+		id      flight.ID
+		version int64
+		want    consume.Arrival
+		missing int64
+	}{
+		{1, 5, consume.New, 0}, {2, 5, consume.New, 0}, {1, 5, consume.Repeat, 0},
+		{3, 1, consume.New, 0}, // flight 2 is forgotten
+		{1, 7, consume.New, 1}, // flight 1 is not
+		{2, 4, consume.New, 0}, // a repeat that cannot be told any more; flight 3 is forgotten
+		{1, 500, consume.New, 492}, {1, 400, consume.Late, 0}, {1, 399, consume.Repeat, 0}, {1, 6, consume.Repeat, 0},
+	} {
+		if got, missing := feed.Take(step.id, step.version); got != step.want || missing != step.missing {
+			t.Errorf("flight %d version %d: got %s with %d missing, want %s with %d", step.id, step.version, got, missing, step.want, step.missing)
+		}
+	}
+	if feed.Missing(1) != 99 || feed.Missing(3) != 0 {
+		t.Errorf("missing of 1: %d, want 99; of a forgotten one: %d, want 0", feed.Missing(1), feed.Missing(3))
+	}
+}
+
+// TestLatestForgets: flights that are there are never forgotten; of the deleted, as many are remembered as it is told.
+func TestLatestForgets(t *testing.T) {
+	latest := consume.Latest{Gone: 1}
+	take := func(id flight.ID, version int64, there, want bool) {
+		t.Helper()
+		e := consume.Event{FLID: id, Version: version}
+		if there {
+			e.Whole = []byte("{}")
+		}
+		if got := latest.Take(e); got != want {
+			t.Errorf("flight %d version %d: changed %t, want %t", id, version, got, want)
+		}
+	}
+	take(1, 1, true, true)
+	take(1, 2, false, true)
+	take(1, 1, true, false) // a late repeat does not bring it back
+	take(2, 3, true, true)
+	take(2, 4, false, true) // flight 1 is forgotten
+	take(1, 1, true, true)  // and brought back: what forgetting means
+	take(2, 3, true, false)
+	take(2, 5, true, true) // revived
+	take(2, 4, false, false)
+	if latest.Len() != 2 || latest.Version(2) != 5 {
+		t.Errorf("%d flights, flight 2 at version %d; want 2 and 5", latest.Len(), latest.Version(2))
+	}
+}
+
 // TestWhatIsNotOurs: records of others and of later schemas are told, and no error of ours.
 func TestWhatIsNotOurs(t *testing.T) {
 	good := record(1, 2, `{"schema_version":1,"state":"ACTIVE","op":"update","changes":[{"path":"STND","before":null,"after":"12"}],"new":1}`)
