@@ -18,7 +18,7 @@ func TestCommitsInDoubt(t *testing.T) {
 	p.prepare()
 	w := p.wire
 	w.sure = true
-	w.breaks(12)
+	w.breaks(25)
 	r := newRun(p, options{seed: *seed, messages: 600})
 	r.feed()
 	p.settled(r, "doubt")

@@ -96,17 +96,31 @@ func newPlace(t *testing.T, program string) *place {
 	}
 	t.Cleanup(func() { _ = p.mailbox.Close() })
 
-	rules := filepath.Join(p.dir, "rules")
-	if err := os.CopyFS(rules, msgx.Files); err != nil {
+	rules, shadow := filepath.Join(p.dir, "rules"), filepath.Join(p.dir, "shadow")
+	for _, dir := range []string{rules, shadow} {
+		if err := os.CopyFS(dir, msgx.Files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A shadow that is the live rule set has nothing to find.
+	if err := appendTo(filepath.Join(shadow, "handlers.lua"), "-- shadow\n"); err != nil {
 		t.Fatal(err)
 	}
 	p.set = []string{
 		"kafka.brokers=" + broker.Listen, "kafka.msg-topic=crash.msg", "kafka.schd-topic=crash.schd", "kafka.request-timeout=2s",
 		"pipeline.max-commit-delay=" + commitDelay.String(), "pipeline.cutover-watermark=zero", "pipeline.poll-interval=100ms",
 		"pipeline.backoff=10ms,10ms,10ms,10ms", "schd.flush-period=200ms", "lease.duration=" + leaseTime.String(),
-		"kafka.partitions=3", "http.listen=127.0.0.1:0", "log.level=info", "rules.dir=" + rules, "rules.shadow=" + rules, "rules.watch-interval=200ms",
+		"kafka.partitions=3", "http.listen=127.0.0.1:0", "log.level=info", "rules.dir=" + rules, "rules.shadow=" + shadow, "rules.watch-interval=200ms",
 	}
 	return p
+}
+
+func appendTo(path, text string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, text...), 0o644)
 }
 
 // through is the parameters that reach both databases by their proxies, or past them.
