@@ -80,12 +80,14 @@ func sampleRecords(t *testing.T) string {
 			[]decision.Change{{FLID: 1000345, Op: decision.Revive, Set: text("FLNO", "CA101", "SODT", "2021-01-23T09:35:00+08:00")}}},
 	}
 	var b strings.Builder
-	now := time.Date(2021, 1, 23, 1, 2, 3, 456789123, time.UTC)
+	// To the microsecond, without what is nought at the end.
+	fractions := []time.Duration{456789123, 0, 500 * time.Millisecond, 120 * time.Microsecond, 999}
+	now := time.Date(2021, 1, 23, 1, 2, 3, 0, time.UTC)
 	options := decision.Options{Zone: time.FixedZone("CST", 8*3600), CodeShareKey: decision.KeyMaster}
 	view := decision.View{Flights: map[flight.ID]*flight.State{}}
 	id := int64(0)
 	for i, s := range steps {
-		s.context.MsgID, s.context.Ruleset, s.context.Now = int64(i+1), "88b647d47943", now.Add(time.Duration(i)*time.Minute)
+		s.context.MsgID, s.context.Ruleset, s.context.Now = int64(i+1), "88b647d47943", now.Add(time.Duration(i)*time.Minute+fractions[i])
 		msg := &message.Message{ID: s.context.MsgID, Family: s.context.Family}
 		for _, ch := range s.changes {
 			r := message.Record{FLID: ch.FLID, Elements: map[string]message.Element{}}

@@ -88,27 +88,40 @@ func TestLatestIsTheLatest(t *testing.T) {
 	})
 }
 
-// TestFeedTellsArrivalsApart holds the feed to a slow and obvious model: the set of versions that were seen.
+// TestFeedTellsArrivalsApart holds the feed to a slow and obvious model, the set of versions that were seen of each flight, over
+// any order of any versions of several flights: repeats, gaps and what comes from two partitions.
 func TestFeedTellsArrivalsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var feed consume.Feed
-		seen, highest := map[int64]bool{}, int64(0)
-		for _, v := range rapid.SliceOf(rapid.Int64Range(1, 30)).Draw(t, "versions") {
+		seen, highest := map[flight.ID]map[int64]bool{}, map[flight.ID]int64{}
+		for range rapid.IntRange(0, 80).Draw(t, "records") {
+			id, v := flight.ID(rapid.Int64Range(1, 3).Draw(t, "flight")), rapid.Int64Range(1, 30).Draw(t, "version")
 			want, gap := consume.Repeat, int64(0)
 			switch {
-			case highest == 0:
-				want = consume.New
+			case highest[id] == 0:
+				want, seen[id] = consume.New, map[int64]bool{}
 				for before := int64(1); before < v; before++ {
-					seen[before] = true // what was before the beginning is nobody's loss
+					seen[id][before] = true // what was before the beginning is nobody's loss
 				}
-			case v > highest:
-				want, gap = consume.New, v-highest-1
-			case !seen[v]:
+			case v > highest[id]:
+				want, gap = consume.New, v-highest[id]-1
+			case !seen[id][v]:
 				want = consume.Late
 			}
-			seen[v], highest = true, max(highest, v)
-			if got, missing := feed.Take(1, v); got != want || missing != gap {
-				t.Fatalf("version %d: got %s with %d missing, want %s with %d", v, got, missing, want, gap)
+			seen[id][v], highest[id] = true, max(highest[id], v)
+			if got, missing := feed.Take(id, v); got != want || missing != gap {
+				t.Fatalf("flight %s version %d: got %s with %d missing, want %s with %d", id, v, got, missing, want, gap)
+			}
+		}
+		for id := range seen {
+			missing := 0
+			for v := int64(1); v <= highest[id]; v++ {
+				if !seen[id][v] {
+					missing++
+				}
+			}
+			if feed.Missing(id) != missing {
+				t.Fatalf("flight %s: %d missing, want %d", id, feed.Missing(id), missing)
 			}
 		}
 	})

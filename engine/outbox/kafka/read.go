@@ -192,8 +192,10 @@ func (r *Reader) At(ctx context.Context, at time.Time) (evidence.Position, error
 		if o.Error != nil {
 			return nil, unreadable("read topic "+r.topic, o.Error)
 		}
-		for offset := range o.Offsets { // one, or none
-			p[o.Partition] = offset
+		for offset := range o.Offsets {
+			if offset >= 0 { // -1 is none
+				p[o.Partition] = offset
+			}
 		}
 	}
 	return p, nil
