@@ -119,7 +119,9 @@ func TestTailBeginsAtATime(t *testing.T) {
 func TestTailOnABroker(t *testing.T) {
 	t.Parallel()
 	broker, topic := stacktest.Kafka(t)[0], stacktest.Topic(t, 2)
-	writer := &kafkago.Writer{Addr: kafkago.TCP(broker), Topic: topic, RequiredAcks: kafkago.RequireAll, BatchTimeout: time.Millisecond}
+	transport := &kafkago.Transport{}
+	defer transport.CloseIdleConnections()
+	writer := &kafkago.Writer{Addr: kafkago.TCP(broker), Topic: topic, RequiredAcks: kafkago.RequireAll, BatchTimeout: time.Millisecond, Transport: transport}
 	defer writer.Close()
 	write := func(at time.Time, r evidence.Record) {
 		t.Helper()
