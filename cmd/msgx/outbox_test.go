@@ -81,9 +81,9 @@ func TestOutboxByHand(t *testing.T) {
 	if got := s.topic("kafka.schd-topic"); !strings.HasSuffix(got, "1 v2, 1 v2 resent") {
 		t.Errorf("latest states: got %s, want version 2 again at the end", got)
 	}
-	s.want(s.run("tail --from beginning --count 3"), 0, "flight 1 v1 of 2026-03-01  message 1 SCHD-ADFT  create", "flight 1 v2", `STND nothing -> "12"`, "(a repeat)")
+	s.want(s.run("tail --from beginning --count 3"), 0, "flight 1 CA1 v1 of 2026-03-01  message 1 SCHD-ADFT  create", "flight 1 CA1 v2", `STND nothing -> "12"`, "(a repeat)  (sent again by an operator)")
 	s.want(s.run("tail --from beginning --count 1 --target schd --flid 1 --json"), 0, `"schema_version":1`, `"REMC":"天气原因"`)
-	s.want(s.run("tail --from yesterday"), exitUsage, "expected now or beginning")
+	s.want(s.run("tail --from yesterday"), exitUsage, "expected now, beginning, or a time")
 	s.want(s.run("tail --target x"), exitUsage, "expected msg or schd")
 	s.want(s.run("audit --rebuild", "kafka.partitions=1"), 0)
 	if got := s.query(`SELECT string_agg(action || ' ' || subject || ': ' || reason, '; ' ORDER BY log_id) FROM operator_log`); got !=

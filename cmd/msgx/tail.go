@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +18,8 @@ import (
 	"msgx/cmd/msgx/daemon"
 	"msgx/engine/clock"
 	"msgx/engine/consume"
+	"msgx/engine/event"
 	"msgx/engine/evidence"
-	"msgx/engine/fault"
 	"msgx/engine/flight"
 	"msgx/engine/outbox/kafka"
 )
@@ -29,63 +32,74 @@ type tail struct {
 	count  int
 	asJSON bool
 
-	only *flight.ID
-	feed consume.Feed
-	seen int
-	out  io.Writer
-	c    *config.Config
+	only    *flight.ID
+	feed    consume.Feed
+	numbers map[flight.ID]string // flight numbers as far as they were told
+	seen    int
+	out     io.Writer
+	colour  bool
+	c       *config.Config
 }
 
 // errEnough ends a tail that has shown what was asked for.
 var errEnough = errors.New("enough")
-
-const (
-	tailPause = 300 * time.Millisecond // between two looks at a topic
-	tailRetry = 2 * time.Second        // while the brokers do not answer
-)
 
 func tailCommand(g *globals) *cobra.Command {
 	t := &tail{}
 	cmd := &cobra.Command{
 		Use:   "tail",
 		Short: "Follow the events as consumers see them",
-		Long: `Follow the events that Kafka holds, a line each: when, which flight at which version, by what message, and
-what changed from what to what. A repeat, a version that is missing, and one that arrives late are told.
-What is not an event of ours is shown as such. It changes nothing, and belongs to no group.
+		Long: `Follow the events that Kafka holds, a line each: when (airport time), which flight at which version, by what
+message, and what changed from what to what. The flight number is there once an event has told it. A repeat, a
+version that is missing, and one that arrives late are told. What is not an event of this version of msgx is shown as
+such. It changes nothing, and belongs to no group.
 
-It goes on until it is interrupted, or --count events were shown. While the brokers are away it waits.`,
-		Example: "  msgx tail\n  msgx tail --flid 1000345 --from beginning\n  msgx tail --target schd --from beginning --count 10 --json",
-		Args:    cobra.NoArgs,
+--from takes now, beginning (all that the topic holds), or a time: an event sent then or later is shown. A time without
+offset is the airport's; a clock alone is today's.
+
+--json prints an object a line: topic, partition, offset, key, headers and value, as they are; for KAFKA:msg arrival (NEW,
+REPEAT, LATE) and missing, the number of versions that should have come before; fault where it is not an event.
+
+It goes on until it is interrupted, --count events were shown, or nobody reads what it writes. While the brokers are away it waits.`,
+		Example: `  msgx tail
+  msgx tail --flid 1000345 --from beginning
+  msgx tail --from 06:30
+  msgx tail --from 2026-03-01T06:30:00+08:00 --json | jq -r .headers.kind
+  msgx tail --target schd --from beginning --count 10 --json`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, _, err := g.cluster()
 			if err != nil {
 				return err
 			}
-			t.out, t.c = cmd.OutOrStdout(), c
+			t.out, t.c, t.numbers = cmd.OutOrStdout(), c, map[flight.ID]string{}
+			t.colour = !t.asJSON && onTerminal(t.out)
+			// A closed pipe is told by the write, which ends it in good order, instead of by a signal.
+			pipe := make(chan os.Signal, 1)
+			signal.Notify(pipe, syscall.SIGPIPE)
+			defer signal.Stop(pipe)
 			err = t.run(cmd.Context(), cmd.ErrOrStderr())
-			if errors.Is(err, errEnough) || errors.Is(err, context.Canceled) { // shown, or interrupted
-				err = nil
+			if errors.Is(err, errEnough) || errors.Is(err, context.Canceled) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+				err = nil // shown, interrupted, or not looked at any more
 			}
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&t.flid, "flid", "", "only events of this flight")
 	cmd.Flags().StringVar(&t.target, "target", "msg", "msg: every change; schd: latest states")
-	cmd.Flags().StringVar(&t.from, "from", "now", "now, or beginning: all that the topic holds")
+	cmd.Flags().StringVar(&t.from, "from", "now", "now, beginning, or a time: 06:30, 2026-03-01, 2026-03-01T06:30, with seconds and offset if need be")
 	cmd.Flags().IntVar(&t.count, "count", 0, "end after so many events; 0 goes on")
-	cmd.Flags().BoolVar(&t.asJSON, "json", false, "print the values as they are, a line each; null for Kafka's null value")
+	cmd.Flags().BoolVar(&t.asJSON, "json", false, "print an object a line, with headers and value")
 	return cmd
 }
 
 func (t *tail) run(ctx context.Context, notes io.Writer) error {
 	topics := map[string]string{"msg": t.c.Kafka.MsgTopic, "schd": t.c.Kafka.SchdTopic}
 	topic, known := topics[t.target]
-	switch {
-	case !known:
+	if !known {
 		return usagef("--target %s: expected msg or schd", t.target)
-	case t.from != "now" && t.from != "beginning":
-		return usagef("--from %s: expected now or beginning", t.from)
-	case t.count < 0:
+	}
+	if t.count < 0 {
 		return usagef("--count %d: expected 0 or more", t.count)
 	}
 	if t.flid != "" {
@@ -99,54 +113,61 @@ func (t *tail) run(ctx context.Context, notes io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var at kafka.Position
-	if t.from == "beginning" {
-		at = kafka.Position{}
-	}
-	away := false
-	for {
-		wait := tailPause
-		if at == nil {
-			at, err = reader.End(ctx)
-		} else {
-			err = reader.Next(ctx, at, t.show)
-		}
-		switch {
-		case errors.Is(err, fault.ErrUnavailable):
-			if !away && ctx.Err() == nil {
-				fmt.Fprintf(notes, "the brokers are away, waiting: %v\n", err)
-			}
-			away, wait = true, tailRetry
-		case err != nil:
-			return err
-		case away:
-			fmt.Fprintln(notes, "the brokers are back")
-			away = false
-		}
-		if err := clock.Sleep(ctx, clock.System{}, wait); err != nil {
+	start := consume.From(nil)
+	switch t.from {
+	case "beginning":
+	case "now":
+		start = reader.End
+	default:
+		at, err := parseFrom(t.from, t.c.Airport.Location, clock.System{}.Now())
+		if err != nil {
 			return err
 		}
+		start = func(ctx context.Context) (evidence.Position, error) { return reader.At(ctx, at) }
 	}
+	f := consume.Follow(reader)
+	f.Away = func(err error) { fmt.Fprintf(notes, "%s; waiting for them\n", printable(plain(err))) }
+	f.Back = func() { fmt.Fprintln(notes, "the brokers are back") }
+	return f.Run(ctx, start, t.show)
+}
+
+// parseFrom reads a time to begin at; without an offset it is the airport's, without a day today's.
+func parseFrom(text string, zone *time.Location, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return at, nil
+		}
+	}
+	for _, layout := range []string{"15:04:05", "15:04"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			year, month, day := now.In(zone).Date()
+			return time.Date(year, month, day, at.Hour(), at.Minute(), at.Second(), 0, zone), nil
+		}
+	}
+	return time.Time{}, usagef("--from %s: expected now, beginning, or a time such as 06:30, 2026-03-01 or 2026-03-01T06:30", text)
 }
 
 // show prints one record.
 func (t *tail) show(r evidence.Record) error {
-	e, err := consume.Understand(r)
-	if err == nil && t.only != nil && e.FLID != *t.only {
+	e, alien := consume.Understand(r)
+	if t.only != nil && (alien == nil && e.FLID != *t.only || alien != nil && !t.may(r)) {
 		return nil
+	}
+	var arrival consume.Arrival
+	var missing int64
+	if t.target == "msg" && alien == nil {
+		arrival, missing = t.feed.Take(e.FLID, e.Version)
 	}
 	var line string
 	switch {
-	case t.asJSON && r.Value == nil:
-		line = "null"
 	case t.asJSON:
-		line = printable(string(r.Value))
-	case err != nil:
-		line = fmt.Sprintf("%s/%d@%d  not an event of this version of msgx: %v", r.Landing.Topic, r.Landing.Partition, r.Landing.Offset, err)
+		line = asJSON(r, arrival, missing, alien)
+	case alien != nil:
+		line = t.paint(yellow, fmt.Sprintf("%s/%d@%d  key %s  not an event of this version of msgx: %v", r.Landing.Topic, r.Landing.Partition, r.Landing.Offset, r.Key, alien))
 	default:
-		line = t.line(e)
+		line = t.line(e, arrival, missing)
 	}
-	if _, err := fmt.Fprintln(t.out, printable(strings.ReplaceAll(line, "\n", " "))); err != nil {
+	if _, err := fmt.Fprintln(t.out, line); err != nil {
 		return err
 	}
 	if t.seen++; t.seen == t.count {
@@ -155,37 +176,109 @@ func (t *tail) show(r evidence.Record) error {
 	return nil
 }
 
-func (t *tail) line(e consume.Event) string {
+// may tells whether a record that is not understood could be of the flight that is looked for.
+func (t *tail) may(r evidence.Record) bool {
+	return r.Headers["flid"] == t.only.String() || r.Key == t.only.String()
+}
+
+// asJSON is a record as one line. A value that is no JSON is text.
+func asJSON(r evidence.Record, arrival consume.Arrival, missing int64, alien error) string {
+	out := struct {
+		event.Landing
+		Key     string            `json:"key"`
+		Headers map[string]string `json:"headers"`
+		Arrival consume.Arrival   `json:"arrival,omitempty"`
+		Missing int64             `json:"missing,omitempty"`
+		Fault   string            `json:"fault,omitempty"`
+		Value   any               `json:"value"`
+	}{Landing: r.Landing, Key: r.Key, Headers: r.Headers, Arrival: arrival, Missing: missing}
+	if alien != nil {
+		out.Fault = alien.Error()
+	}
+	switch {
+	case r.Value == nil:
+	case json.Valid(r.Value):
+		out.Value = json.RawMessage(r.Value)
+	default:
+		out.Value = string(r.Value)
+	}
 	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(out); err != nil {
+		return fmt.Sprintf("%q", err.Error()) // a value that was looked at is encoded
+	}
+	return printable(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// line is an event for people.
+func (t *tail) line(e consume.Event, arrival consume.Arrival, missing int64) string {
 	at := "-"
 	if !e.UpdatedAt.IsZero() {
 		at = airportTime(t.c, e.UpdatedAt)
 	}
-	fmt.Fprintf(&b, "%s  flight %s v%d", at, e.FLID, e.Version)
-	if e.OperationDay != "" {
-		fmt.Fprintf(&b, " of %s", e.OperationDay)
+	head := fmt.Sprintf("%-19s  flight %s", at, e.FLID)
+	if number := t.number(e); number != "" {
+		head += " " + number
 	}
-	fmt.Fprintf(&b, "  message %d %s", e.MsgID, e.Kind)
+	head += fmt.Sprintf(" v%d", e.Version)
+	if e.OperationDay != "" {
+		head += " of " + e.OperationDay
+	}
+	line := t.paint("", fmt.Sprintf("%s  message %d %s", head, e.MsgID, e.Kind))
 	switch {
 	case e.Whole == nil:
-		b.WriteString("  deleted")
+		line += t.paint(red, "  deleted")
+	case e.Op == "delete":
+		line += t.paint(red, "  delete")
 	case e.Op != "":
-		fmt.Fprintf(&b, "  %s", e.Op)
+		line += t.paint("", "  "+e.Op)
 	}
-	if t.target == "msg" {
-		switch arrival, missing := t.feed.Take(e.FLID, e.Version); {
-		case arrival == consume.Repeat:
-			b.WriteString("  (a repeat)")
-		case arrival == consume.Late:
-			b.WriteString("  (late: it was missing)")
-		case missing > 0:
-			fmt.Fprintf(&b, "  (%s missing before it)", several(int(missing), "version"))
-		}
+	switch {
+	case arrival == consume.Repeat:
+		line += t.paint(yellow, "  (a repeat)")
+	case arrival == consume.Late:
+		line += t.paint(yellow, "  (late: it was missing)")
+	case missing > 0:
+		line += t.paint(yellow, fmt.Sprintf("  (%s missing before it)", several(int(missing), "version")))
+	}
+	if e.Resent {
+		line += "  (sent again by an operator)"
 	}
 	for _, c := range e.Changes {
-		fmt.Fprintf(&b, "  %s %s -> %s", c.Path, value(c.Before), value(c.After))
+		line += t.paint("", fmt.Sprintf("  %s %s -> %s", c.Path, value(c.Before), value(c.After)))
 	}
-	return b.String()
+	return line
+}
+
+// number is the flight's number, of this event or of an earlier one.
+func (t *tail) number(e consume.Event) string {
+	if e.FlightNumber == "" {
+		return t.numbers[e.FLID]
+	}
+	if len(t.numbers) >= consume.DefaultFlights {
+		clear(t.numbers) // they are told again
+	}
+	t.numbers[e.FLID] = e.FlightNumber
+	return e.FlightNumber
+}
+
+// colour is what makes a terminal write in one.
+type colour string
+
+const (
+	red        colour = "\x1b[31m"
+	yellow     colour = "\x1b[33m"
+	uncoloured        = "\x1b[0m"
+)
+
+// paint makes a text safe for a terminal and one line, and gives it a colour where that is wanted.
+func (t *tail) paint(c colour, text string) string {
+	text = printable(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))
+	if c == "" || !t.colour {
+		return text
+	}
+	return string(c) + text + uncoloured
 }
 
 // value is what a change shows of a value; a long one is cut.

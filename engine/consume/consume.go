@@ -22,6 +22,7 @@ type Event struct {
 	State        string          // ACTIVE or DELETED; "" for a null value
 	Op           string          // of KAFKA:msg
 	OperationDay string          // "" while unknown
+	FlightNumber string          // of KAFKA:schd, and of KAFKA:msg where it changes; "" elsewhere
 	UpdatedAt    time.Time       // when the version was made; zero for a null value
 	Changes      []Change        // of KAFKA:msg
 	Whole        json.RawMessage // the value; nil for Kafka's null value
@@ -63,6 +64,7 @@ func Understand(r evidence.Record) (e Event, err error) {
 		State         string    `json:"state"`
 		Op            string    `json:"op"`
 		OperationDay  string    `json:"operation_day"`
+		FlightNumber  string    `json:"FLNO"`
 		UpdatedAt     time.Time `json:"updated_at"`
 		Changes       []Change  `json:"changes"`
 	}
@@ -73,87 +75,11 @@ func Understand(r evidence.Record) (e Event, err error) {
 		return e, fmt.Errorf("schema version %d, expected %d", value.SchemaVersion, event.SchemaVersion)
 	}
 	e.State, e.Op, e.OperationDay, e.UpdatedAt, e.Changes = value.State, value.Op, value.OperationDay, value.UpdatedAt, value.Changes
+	e.FlightNumber = value.FlightNumber
+	for _, c := range e.Changes {
+		if c.Path == "FLNO" {
+			_ = json.Unmarshal(c.After, &e.FlightNumber) // null leaves it ""
+		}
+	}
 	return e, nil
 }
-
-// Arrival is what a record of KAFKA:msg is to a reader.
-type Arrival string
-
-// The arrivals.
-const (
-	New    Arrival = "NEW"    // a version that comes next, or after some that are missing
-	Repeat Arrival = "REPEAT" // a version that was there already
-	Late   Arrival = "LATE"   // a version that was missing: it was sent again by an operator
-)
-
-// Feed tells the arrivals of KAFKA:msg apart. The zero value is ready.
-type Feed struct {
-	last    map[flight.ID]int64
-	missing map[flight.ID]map[int64]bool
-}
-
-// missingLimit is how many missing versions of a flight are remembered: what is older arrives as a repeat.
-const missingLimit = 100
-
-// Take tells what a record is, and how many versions of its flight are missing just before it.
-func (f *Feed) Take(id flight.ID, version int64) (a Arrival, missing int64) {
-	if f.last == nil {
-		f.last, f.missing = map[flight.ID]int64{}, map[flight.ID]map[int64]bool{}
-	}
-	last, known := f.last[id]
-	switch {
-	case !known: // whoever begins in the middle misses nothing
-		f.last[id] = version
-		return New, 0
-	case version > last:
-		f.last[id] = version
-		for v := max(last+1, version-missingLimit); v < version; v++ {
-			if f.missing[id] == nil {
-				f.missing[id] = map[int64]bool{}
-			}
-			f.missing[id][v] = true
-			delete(f.missing[id], v-missingLimit)
-		}
-		return New, version - last - 1
-	case f.missing[id][version]:
-		delete(f.missing[id], version)
-		return Late, 0
-	}
-	return Repeat, 0
-}
-
-// Latest keeps the latest state of each flight, from KAFKA:schd. The zero value is ready.
-type Latest struct {
-	versions map[flight.ID]int64
-	states   map[flight.ID]json.RawMessage
-}
-
-// Take brings the table up to date with a record and tells whether it changed anything. A version that
-// is not above the known one is a repeat.
-func (l *Latest) Take(e Event) bool {
-	if l.versions == nil {
-		l.versions, l.states = map[flight.ID]int64{}, map[flight.ID]json.RawMessage{}
-	}
-	if e.Version <= l.versions[e.FLID] {
-		return false
-	}
-	l.versions[e.FLID] = e.Version
-	if e.Whole == nil {
-		delete(l.states, e.FLID)
-	} else {
-		l.states[e.FLID] = e.Whole
-	}
-	return true
-}
-
-// State is the latest state of a flight; false when there is none, or it is deleted.
-func (l *Latest) State(id flight.ID) (json.RawMessage, bool) {
-	s, ok := l.states[id]
-	return s, ok
-}
-
-// Version is the latest version that was seen of a flight, 0 for none.
-func (l *Latest) Version(id flight.ID) int64 { return l.versions[id] }
-
-// Len is how many flights there are.
-func (l *Latest) Len() int { return len(l.states) }

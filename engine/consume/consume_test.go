@@ -88,30 +88,95 @@ func TestLatestIsTheLatest(t *testing.T) {
 	})
 }
 
-// TestFeedTellsArrivalsApart holds the feed to a slow and obvious model: the set of versions that were seen.
+// TestFeedTellsArrivalsApart holds the feed to a slow and obvious model, the set of versions that were seen of each flight, over
+// any order of any versions of several flights: repeats, gaps and what comes from two partitions.
 func TestFeedTellsArrivalsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var feed consume.Feed
-		seen, highest := map[int64]bool{}, int64(0)
-		for _, v := range rapid.SliceOf(rapid.Int64Range(1, 30)).Draw(t, "versions") {
+		seen, highest := map[flight.ID]map[int64]bool{}, map[flight.ID]int64{}
+		for range rapid.IntRange(0, 80).Draw(t, "records") {
+			id, v := flight.ID(rapid.Int64Range(1, 3).Draw(t, "flight")), rapid.Int64Range(1, 30).Draw(t, "version")
 			want, gap := consume.Repeat, int64(0)
 			switch {
-			case highest == 0:
-				want = consume.New
+			case highest[id] == 0:
+				want, seen[id] = consume.New, map[int64]bool{}
 				for before := int64(1); before < v; before++ {
-					seen[before] = true // what was before the beginning is nobody's loss
+					seen[id][before] = true // what was before the beginning is nobody's loss
 				}
-			case v > highest:
-				want, gap = consume.New, v-highest-1
-			case !seen[v]:
+			case v > highest[id]:
+				want, gap = consume.New, v-highest[id]-1
+			case !seen[id][v]:
 				want = consume.Late
 			}
-			seen[v], highest = true, max(highest, v)
-			if got, missing := feed.Take(1, v); got != want || missing != gap {
-				t.Fatalf("version %d: got %s with %d missing, want %s with %d", v, got, missing, want, gap)
+			seen[id][v], highest[id] = true, max(highest[id], v)
+			if got, missing := feed.Take(id, v); got != want || missing != gap {
+				t.Fatalf("flight %s version %d: got %s with %d missing, want %s with %d", id, v, got, missing, want, gap)
+			}
+		}
+		for id := range seen {
+			missing := 0
+			for v := int64(1); v <= highest[id]; v++ {
+				if !seen[id][v] {
+					missing++
+				}
+			}
+			if feed.Missing(id) != missing {
+				t.Fatalf("flight %s: %d missing, want %d", id, feed.Missing(id), missing)
 			}
 		}
 	})
+}
+
+// TestFeedForgets: as many flights as it is told, and the one that told nothing for longest goes first; a gap wider than is
+// remembered leaves the newest missing versions.
+func TestFeedForgets(t *testing.T) {
+	feed := consume.Feed{Flights: 2}
+	for _, step := range []struct {
+		id      flight.ID
+		version int64
+		want    consume.Arrival
+		missing int64
+	}{
+		{1, 5, consume.New, 0}, {2, 5, consume.New, 0}, {1, 5, consume.Repeat, 0},
+		{3, 1, consume.New, 0}, // flight 2 is forgotten
+		{1, 7, consume.New, 1}, // flight 1 is not
+		{2, 4, consume.New, 0}, // a repeat that cannot be told any more; flight 3 is forgotten
+		{1, 500, consume.New, 492}, {1, 400, consume.Late, 0}, {1, 399, consume.Repeat, 0}, {1, 6, consume.Repeat, 0},
+	} {
+		if got, missing := feed.Take(step.id, step.version); got != step.want || missing != step.missing {
+			t.Errorf("flight %d version %d: got %s with %d missing, want %s with %d", step.id, step.version, got, missing, step.want, step.missing)
+		}
+	}
+	if feed.Missing(1) != 99 || feed.Missing(3) != 0 {
+		t.Errorf("missing of 1: %d, want 99; of a forgotten one: %d, want 0", feed.Missing(1), feed.Missing(3))
+	}
+}
+
+// TestLatestForgets: flights that are there are never forgotten; of the deleted, as many are remembered as it is told.
+func TestLatestForgets(t *testing.T) {
+	latest := consume.Latest{Gone: 1}
+	take := func(id flight.ID, version int64, there, want bool) {
+		t.Helper()
+		e := consume.Event{FLID: id, Version: version}
+		if there {
+			e.Whole = []byte("{}")
+		}
+		if got := latest.Take(e); got != want {
+			t.Errorf("flight %d version %d: changed %t, want %t", id, version, got, want)
+		}
+	}
+	take(1, 1, true, true)
+	take(1, 2, false, true)
+	take(1, 1, true, false) // a late repeat does not bring it back
+	take(2, 3, true, true)
+	take(2, 4, false, true) // flight 1 is forgotten
+	take(1, 1, true, true)  // and brought back: what forgetting means
+	take(2, 3, true, false)
+	take(2, 5, true, true) // revived
+	take(2, 4, false, false)
+	if latest.Len() != 2 || latest.Version(2) != 5 {
+		t.Errorf("%d flights, flight 2 at version %d; want 2 and 5", latest.Len(), latest.Version(2))
+	}
 }
 
 // TestWhatIsNotOurs: records of others and of later schemas are told, and no error of ours.

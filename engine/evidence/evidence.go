@@ -125,6 +125,10 @@ type Extent struct {
 	First, End int64
 }
 
+// Position is the offset of each partition from which a reader goes on. A partition that is not in it is read from its
+// beginning.
+type Position map[int]int64
+
 // Reference is one record of reference data, with the message that wrote it.
 type Reference struct {
 	Type, Key string

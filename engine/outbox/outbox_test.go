@@ -324,7 +324,7 @@ func TestPokesAreGathered(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	e := events("100/7")[0].Event
-	got := record(e, start.Add(time.Hour))
+	got := Record(e, start.Add(time.Hour))
 	want := event.Record{Key: "100", Value: []byte(`{"event_id":"1","schema_version":1}`), At: start.Add(time.Hour), Headers: []event.Header{
 		{Key: "event_id", Value: "1"}, {Key: "flid", Value: "7"}, {Key: "state_version", Value: "1"}, {Key: "type", Value: "UPSERT"},
 		{Key: "kind", Value: "FLOP-STND"}, {Key: "ruleset", Value: "abc"}, {Key: "msg_id", Value: "100"}, {Key: "created_at", Value: "2026-03-01T04:00:00Z"},
@@ -333,12 +333,12 @@ func TestRecord(t *testing.T) {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}
 	e.Type, e.Target, e.Resent = event.Tombstone, event.Schd, true
-	got = record(e, start)
+	got = Record(e, start)
 	if got.Value != nil || headerOf(got, "resent") != "true" || headerOf(got, "type") != "TOMBSTONE" {
 		t.Errorf("schd tombstone sent again: got value %q, headers %v; want a null value and resent", got.Value, got.Headers)
 	}
 	e.Target = event.Msg
-	if got = record(e, start); string(got.Value) != `{"event_id":"1","schema_version":1}` {
+	if got = Record(e, start); string(got.Value) != `{"event_id":"1","schema_version":1}` {
 		t.Errorf("msg tombstone: got %q, want its JSON", got.Value)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"msgx/engine/event"
 )
 
-// record is the form in which an event goes to the broker. The timestamp is
+// Record is the form in which an event goes to the broker. The timestamp is
 // the time of sending: a topic's retention must not count the time that an event
 // waited for the broker.
-func record(e event.Event, now time.Time) event.Record {
+func Record(e event.Event, now time.Time) event.Record {
 	r := event.Record{Key: e.Key, Value: e.Value(), At: now, Headers: []event.Header{
 		{Key: "event_id", Value: strconv.FormatInt(e.ID, 10)},
 		{Key: "flid", Value: e.FLID.String()},

@@ -158,7 +158,7 @@ func (s *sending) send(ctx context.Context, wave []event.Event) (moved bool, err
 	records := make([]event.Record, len(wave))
 	now := s.d.n.Clock.Now()
 	for i, e := range wave {
-		records[i] = record(e, now)
+		records[i] = Record(e, now)
 	}
 	// Without the stage's cancellation: breaking a send off would make its outcome unknown.
 	receipts := s.d.n.Publisher.Publish(context.WithoutCancel(ctx), records)

@@ -3,13 +3,16 @@ package demo
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"msgx/cmd/msgx/config"
+	"msgx/engine/consume"
+	"msgx/engine/event"
+	"msgx/engine/evidence"
+	"msgx/engine/flight"
 )
 
 const (
@@ -35,12 +38,12 @@ func (a *accountant) delivery(c *config.Config) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.msgTopic(records, sent)
+		a.msgTopic(a.understood(event.Msg, records), sent)
 		states, err := a.read(ctx, c.Kafka.SchdTopic, a.landed(ctx, "KAFKA:schd"))
 		if err != nil {
 			return err
 		}
-		a.schdTopic(states, latest)
+		a.schdTopic(a.understood(event.Schd, states), latest)
 		return nil
 	}
 }
@@ -99,55 +102,86 @@ func (a *accountant) read(ctx context.Context, topic string, least int64) ([]*kg
 	return records, nil
 }
 
-func header(r *kgo.Record, key string) string {
-	for _, h := range r.Headers {
-		if h.Key == key {
-			return string(h.Value)
+// understood is what a consumer understands of records; what it does not is reported.
+func (a *accountant) understood(target event.Target, records []*kgo.Record) (events []consume.Event) {
+	var faults []string
+	for _, r := range records {
+		of := evidence.Record{Landing: event.Landing{Topic: r.Topic, Partition: int(r.Partition), Offset: r.Offset}, Key: string(r.Key), Value: r.Value, Headers: map[string]string{}}
+		for _, h := range r.Headers {
+			of.Headers[h.Key] = string(h.Value)
 		}
+		e, err := consume.Understand(of)
+		if err == nil && a.place.checkEvent != nil {
+			err = a.place.checkEvent(target, r.Value)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("%s/%d@%d: %v", r.Topic, r.Partition, r.Offset, err))
+			continue
+		}
+		events = append(events, e)
 	}
-	return ""
+	a.report.add(fmt.Sprintf("every record of %s is an event", target), fmt.Sprintf("%d records", len(records)), faults)
+	return events
+}
+
+// lane is a flight in a partition. Two events of a flight under different keys may be in different partitions,
+// whose order no reader can see.
+type lane struct {
+	flid      flight.ID
+	partition int
 }
 
 // msgTopic checks that every version was told, and each flight's in order.
-func (a *accountant) msgTopic(records []*kgo.Record, sent map[version]bool) {
+func (a *accountant) msgTopic(events []consume.Event, sent map[version]bool) {
 	var faults []string
-	last := map[string]int64{}
-	for _, r := range records {
-		v := version{flid: header(r, "flid")}
-		v.number, _ = strconv.ParseInt(header(r, "state_version"), 10, 64)
+	var feed consume.Feed
+	last := map[lane]int64{}
+	for _, e := range events {
+		v := version{e.FLID.String(), e.Version}
 		if !sent[v] {
 			faults = append(faults, fmt.Sprintf("flight %s version %d was delivered and is not an event, or twice", v.flid, v.number))
 		}
 		delete(sent, v)
-		// Two events of a flight under different keys may be in different
-		// partitions, whose order no reader can see.
-		lane := v.flid + "/" + string(r.Key)
-		if v.number <= last[lane] {
-			faults = append(faults, fmt.Sprintf("flight %s version %d was delivered after version %d", v.flid, v.number, last[lane]))
+		feed.Take(e.FLID, e.Version)
+		l := lane{e.FLID, e.Landing.Partition}
+		if v.number <= last[l] {
+			faults = append(faults, fmt.Sprintf("flight %s version %d was delivered after version %d", v.flid, v.number, last[l]))
 		}
-		last[lane] = v.number
+		last[l] = v.number
+	}
+	for l := range last {
+		if n := feed.Missing(l.flid); n > 0 {
+			faults = append(faults, fmt.Sprintf("a consumer misses %d versions of flight %s", n, l.flid))
+		}
 	}
 	for v := range sent {
 		faults = append(faults, fmt.Sprintf("flight %s version %d was not delivered", v.flid, v.number))
 	}
-	a.report.add("topic msg tells every version once, in order per flight", fmt.Sprintf("%d records", len(records)), faults)
+	a.report.add("topic msg tells every version once, in order per flight", fmt.Sprintf("%d records", len(events)), faults)
 }
 
-// schdTopic checks that the last record of each key is the flight's state.
-func (a *accountant) schdTopic(records []*kgo.Record, latest map[string]int64) {
+// schdTopic checks that a consumer comes to every flight's state, also one that begins when the topic has been compacted to
+// the last record of each key.
+func (a *accountant) schdTopic(events []consume.Event, latest map[string]int64) {
 	var faults []string
+	var table consume.Latest
 	last := map[string]int64{}
-	for _, r := range records {
-		n, _ := strconv.ParseInt(header(r, "state_version"), 10, 64)
-		if r.Value == nil {
-			n = -n
+	for _, e := range events {
+		table.Take(e)
+		last[e.FLID.String()] = e.Version
+		if e.Whole == nil {
+			last[e.FLID.String()] = -e.Version
 		}
-		last[string(r.Key)] = n
 	}
 	for flid, want := range latest {
 		if got := last[flid]; got != want {
 			faults = append(faults, fmt.Sprintf("flight %s: the last record has version %d, the database %d (negative: deleted)", flid, got, want))
 		}
+		id, err := flight.ParseID(flid)
+		_, there := table.State(id)
+		if version := max(want, -want); err != nil || table.Version(id) != version || there != (want > 0) {
+			faults = append(faults, fmt.Sprintf("flight %s: a consumer has version %d, there: %t; the database %d (negative: deleted)", flid, table.Version(id), there, want))
+		}
 	}
-	a.report.add("topic schd ends with every flight's latest state", fmt.Sprintf("%d records, %d flights", len(records), len(latest)), faults)
+	a.report.add("topic schd ends with every flight's latest state", fmt.Sprintf("%d records, %d flights", len(events), len(latest)), faults)
 }

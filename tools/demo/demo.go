@@ -13,6 +13,7 @@ import (
 
 	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/daemon"
+	"msgx/engine/event"
 	"msgx/engine/store"
 	"msgx/tools/feed"
 )
@@ -32,6 +33,7 @@ type Options struct {
 	Operations int
 	Out        io.Writer
 	Build      string
+	CheckEvent func(event.Target, []byte) error // unless nil, says what is wrong with the value of a record; for tests
 }
 
 // Run runs the day. The report says whether everything is accounted for; an

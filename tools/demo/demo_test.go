@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"msgx/engine/message"
+	"msgx/schemas/eventtest"
 	"msgx/tools/feed"
 	"msgx/tools/stack/stacktest"
 )
@@ -31,12 +32,12 @@ func TestASmallDayIsAccountedFor(t *testing.T) {
 			var out bytes.Buffer
 			report, err := Run(ctx, Options{
 				Postgres: stack.Postgres, MariaDB: stack.MariaDB, Kafka: brokers, Listen: "127.0.0.1:0",
-				Once: true, Seed: 3, Flights: 60, Operations: 400, Out: &out, Build: "test",
+				Once: true, Seed: 3, Flights: 60, Operations: 400, Out: &out, Build: "test", CheckEvent: eventtest.Check,
 			})
 			if err != nil || !report.OK() {
 				t.Fatalf("%v\n%s", err, out.String())
 			}
-			for _, want := range []string{"received", "decided", "marked", "delivered", "lag", "Every message is accounted for."} {
+			for _, want := range []string{"received", "decided", "marked", "delivered", "lag", "every record of KAFKA:msg is an event", "Every message is accounted for."} {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("want %q in:\n%s", want, out.String())
 				}

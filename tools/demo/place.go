@@ -14,6 +14,7 @@ import (
 
 	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/daemon"
+	"msgx/engine/event"
 	"msgx/engine/outbox/kafka"
 	"msgx/tools/scratch"
 )
@@ -28,10 +29,12 @@ type place struct {
 	broker   string
 	brokers  []string
 	cluster  *kfake.Cluster
+
+	checkEvent func(event.Target, []byte) error // as in Options
 }
 
 func prepare(ctx context.Context, o Options) (*place, error) {
-	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixMicro())}
+	p := &place{name: fmt.Sprintf("msgx_demo_%d", time.Now().UnixMicro()), checkEvent: o.CheckEvent}
 	var err error
 	if p.Place, err = scratch.New(ctx, o.Postgres, o.MariaDB, p.name); err != nil {
 		return nil, fmt.Errorf("demo: %w", err)

@@ -25,6 +25,7 @@ func TestTheAccountNoticesWhatIsWrong(t *testing.T) {
 		{"an event lost", "every version has one event", []string{`DELETE FROM msg_event WHERE flid = 1 AND state_version = 3 AND target = 'KAFKA:msg'`}},
 		{"an event undelivered", "every event is delivered", []string{`UPDATE msg_event SET state = 'PENDING', sent_at = NULL WHERE flid = 1 AND state_version = 2`}},
 		{"a record nobody ordered", "is event \"\"", []string{"topic"}},
+		{"a record that no consumer reads", "is not as its schema has it", []string{"topic"}},
 	}
 	p := newPlace(t)
 	p.put(schedule(1, 3))

@@ -11,6 +11,11 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"msgx/engine/consume"
+	"msgx/engine/event"
+	"msgx/engine/evidence"
+	"msgx/schemas/eventtest"
 )
 
 // told is a record of a topic, or what the database says of it.
@@ -25,8 +30,28 @@ type told struct {
 func (p *place) accountTopics() {
 	p.t.Helper()
 	c := p.config()
-	p.accountMsgTopic(readTopic(p.t, c.Kafka.Brokers[0], c.Kafka.MsgTopic))
-	p.accountSchdTopic(readTopic(p.t, c.Kafka.Brokers[0], c.Kafka.SchdTopic))
+	changes, states := readTopic(p.t, c.Kafka.Brokers[0], c.Kafka.MsgTopic), readTopic(p.t, c.Kafka.Brokers[0], c.Kafka.SchdTopic)
+	p.accountContract(event.Msg, changes)
+	p.accountContract(event.Schd, states)
+	p.accountMsgTopic(changes)
+	p.accountSchdTopic(states)
+}
+
+// accountContract holds each record to what is published of it, and to what consumers understand.
+func (p *place) accountContract(target event.Target, records []*kgo.Record) {
+	p.t.Helper()
+	for _, r := range records {
+		if err := eventtest.Check(target, r.Value); err != nil {
+			p.fault("record at %d/%d: %v", r.Partition, r.Offset, err)
+		}
+		headers := map[string]string{}
+		for _, h := range r.Headers {
+			headers[h.Key] = string(h.Value)
+		}
+		if _, err := consume.Understand(evidence.Record{Key: string(r.Key), Value: r.Value, Headers: headers}); err != nil {
+			p.fault("record at %d/%d: %v", r.Partition, r.Offset, err)
+		}
+	}
 }
 
 func (p *place) events(target string) map[string]told {

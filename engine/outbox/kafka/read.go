@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -12,6 +13,7 @@ import (
 
 	"msgx/engine/event"
 	"msgx/engine/evidence"
+	"msgx/engine/fault"
 )
 
 const (
@@ -47,7 +49,7 @@ func (r *Reader) Read(ctx context.Context, begin func([]evidence.Extent), tell f
 	defer transport.CloseIdleConnections()
 	extents, err := r.extents(ctx, client)
 	if err != nil {
-		return unavailable("read topic "+r.topic, err)
+		return unreadable("read topic "+r.topic, err)
 	}
 	begin(extents)
 	for _, e := range extents {
@@ -103,7 +105,7 @@ func (r *Reader) fetch(ctx context.Context, client *kafkago.Client, e evidence.E
 			err = response.Error
 		}
 		if err != nil {
-			return 0, unavailable(place, err)
+			return 0, unreadable(place, err)
 		}
 		next := at
 		for {
@@ -112,7 +114,7 @@ func (r *Reader) fetch(ctx context.Context, client *kafkago.Client, e evidence.E
 				break
 			}
 			if err != nil {
-				return 0, unavailable(place, err)
+				return 0, unreadable(place, err)
 			}
 			if record.Offset < at || record.Offset >= e.End { // a batch begins earlier or goes on longer
 				next = max(next, record.Offset+1)
@@ -154,20 +156,47 @@ func (r *Reader) record(partition int, record *protocol.Record) (evidence.Record
 	return out, err
 }
 
-// Position is the offset of each partition from which a reader goes on.
-type Position map[int]int64
-
 // End is the position behind all that the topic holds now.
-func (r *Reader) End(ctx context.Context) (Position, error) {
+func (r *Reader) End(ctx context.Context) (evidence.Position, error) {
 	client, transport := r.d.client(r.topic)
 	defer transport.CloseIdleConnections()
 	extents, err := r.extents(ctx, client)
 	if err != nil {
-		return nil, unavailable("read topic "+r.topic, err)
+		return nil, unreadable("read topic "+r.topic, err)
 	}
-	p := Position{}
+	p := evidence.Position{}
 	for _, e := range extents {
 		p[e.Partition] = e.End
+	}
+	return p, nil
+}
+
+// At is the position of what was sent at a time and later, by the timestamps of the records; where a partition has nothing
+// as late, its end.
+func (r *Reader) At(ctx context.Context, at time.Time) (evidence.Position, error) {
+	p, err := r.End(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, transport := r.d.client(r.topic)
+	defer transport.CloseIdleConnections()
+	var asked []kafkago.OffsetRequest
+	for partition := range p {
+		asked = append(asked, kafkago.TimeOffsetOf(partition, at))
+	}
+	offsets, err := client.ListOffsets(ctx, &kafkago.ListOffsetsRequest{Topics: map[string][]kafkago.OffsetRequest{r.topic: asked}})
+	if err != nil {
+		return nil, unreadable("read topic "+r.topic, err)
+	}
+	for _, o := range offsets.Topics[r.topic] {
+		if o.Error != nil {
+			return nil, unreadable("read topic "+r.topic, o.Error)
+		}
+		for offset := range o.Offsets {
+			if offset >= 0 { // -1 is none
+				p[o.Partition] = offset
+			}
+		}
 	}
 	return p, nil
 }
@@ -175,12 +204,12 @@ func (r *Reader) End(ctx context.Context) (Position, error) {
 // Next tells what the topic holds from a position on, partition by partition in order, and moves the position behind it.
 // A partition that the position does not know is read from its beginning; what was removed before it was read is passed over.
 // After an error the position stands behind what was told.
-func (r *Reader) Next(ctx context.Context, p Position, tell func(evidence.Record) error) error {
+func (r *Reader) Next(ctx context.Context, p evidence.Position, tell func(evidence.Record) error) error {
 	client, transport := r.d.client(r.topic)
 	defer transport.CloseIdleConnections()
 	extents, err := r.extents(ctx, client)
 	if err != nil {
-		return unavailable("read topic "+r.topic, err)
+		return unreadable("read topic "+r.topic, err)
 	}
 	for _, e := range extents {
 		p[e.Partition] = max(p[e.Partition], e.First)
@@ -202,4 +231,21 @@ func (r *Reader) Next(ctx context.Context, p Position, tell func(evidence.Record
 		}
 	}
 	return nil
+}
+
+// passing are the answers that another look at the cluster can turn into records: a leader that moves, a broker that comes
+// back, retention that was faster.
+var passing = []kafkago.Error{
+	kafkago.NotLeaderForPartition, kafkago.LeaderNotAvailable, kafkago.ReplicaNotAvailable, kafkago.BrokerNotAvailable,
+	kafkago.FencedLeaderEpoch, kafkago.UnknownLeaderEpoch, kafkago.RequestTimedOut, kafkago.NetworkException,
+	kafkago.KafkaStorageError, kafkago.ThrottlingQuotaExceeded, kafkago.OffsetOutOfRange,
+}
+
+// unreadable tells what passes by itself from an answer that somebody has to do something about.
+func unreadable(operation string, err error) error {
+	var code kafkago.Error
+	if errors.As(err, &code) && slices.Contains(passing, code) {
+		return fmt.Errorf("kafka: %s: %w: %w", operation, fault.ErrUnavailable, err)
+	}
+	return unavailable(operation, err)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -109,5 +110,58 @@ func TestReaderSaysWhatItCannotRead(t *testing.T) {
 	}
 	if _, err := NewReader(Config{Brokers: []string{"127.0.0.1:1"}}, ""); err == nil {
 		t.Error("no topic was accepted")
+	}
+}
+
+// A follower goes on when retention was faster, when the topic was made anew, and when a leader moves; a time finds the first record
+// as late, in each partition.
+func TestReaderGoesOnFromAPosition(t *testing.T) {
+	topic := stacktest.Topic(t, 1)
+	p := newPublisher(t, Config{Brokers: stacktest.Kafka(t)}, topic)
+	lead(t, p, "a")
+	at := time.Now().Add(10 * time.Minute).Truncate(time.Millisecond) // after "a"
+	for i, key := range []string{"b", "c"} {
+		r := records(key)[0]
+		r.At = at.Add(time.Duration(i) * time.Minute)
+		if got := p.Publish(t.Context(), []event.Record{r})[0]; got.Fate != event.Landed {
+			t.Fatal(got)
+		}
+	}
+	reader, err := NewReader(Config{Brokers: stacktest.Kafka(t)}, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(p evidence.Position) (keys string) {
+		t.Helper()
+		if err := reader.Next(t.Context(), p, func(r evidence.Record) error { keys += r.Key; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if p[0] != 3 {
+			t.Errorf("the position stands at %v, want 3", p)
+		}
+		return keys
+	}
+	for when, want := range map[time.Duration]string{-time.Minute: "bc", 0: "bc", time.Second: "c", time.Hour: ""} {
+		since, err := reader.At(t.Context(), at.Add(when))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := next(since); got != want {
+			t.Errorf("since %s: got %q, want %q", when, got, want)
+		}
+	}
+	if got := next(evidence.Position{0: 9}); got != "abc" {
+		t.Errorf("from behind the end: got %q, want all of the topic that was made anew", got)
+	}
+	removeBelow(t, topic, 2)
+	if got := next(evidence.Position{}); got != "c" {
+		t.Errorf("from what was removed: got %q, want c", got)
+	}
+
+	for code, passes := range map[kafkago.Error]bool{kafkago.NotLeaderForPartition: true, kafkago.LeaderNotAvailable: true, kafkago.OffsetOutOfRange: true,
+		kafkago.UnknownTopicOrPartition: false, kafkago.TopicAuthorizationFailed: false} {
+		if errors.Is(unreadable("read", code), fault.ErrUnavailable) != passes {
+			t.Errorf("%v passes by itself: want %t", code, passes)
+		}
 	}
 }
