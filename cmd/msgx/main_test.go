@@ -339,6 +339,18 @@ func TestRulesNewBeginsAVersion(t *testing.T) {
 	if r := run("rules", "list", "--set", "rules.dir="+dir); !regexp.MustCompile(`FLOP-GTDT +flop-gtdt +3 `).MatchString(r.out) {
 		t.Errorf("the rule set with the new version: %s%s", r.out, r.err)
 	}
+	// A kind of the family that is on another version stays there.
+	if r := run("rules", "new", "SCHD-DNLD", "--dir", dir); r.code != 0 {
+		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	changed := strings.Replace(read("handlers.lua"), `["SCHD-DNLD"] = "schd@1"`, `["SCHD-DNLD"] = "schd@2"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, "handlers.lua"), []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := run("rules", "new", "SCHD-DNLD", "--dir", dir, "--use")
+	if now := read("handlers.lua"); r.code != 0 || !strings.Contains(now, `["SCHD-DNLD"] = "schd@3"`) || !strings.Contains(now, `["SCHD-RESP"] = "schd@1"`) {
+		t.Errorf("a family on two versions: exit %d, %s%s\n%s", r.code, r.out, r.err, now)
+	}
 	for _, args := range [][]string{{"FLOP-NOPE", "--dir", dir}, {"FLOP-GTDT"}, {"FLOP-GTDT", "--dir", dir, "--from", "9"}} {
 		if r := run(append([]string{"rules", "new"}, args...)...); r.code != exitUsage || r.err == "" {
 			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +13,7 @@ import (
 
 	"msgx/cmd/msgx/core"
 	"msgx/engine/rulebook"
+	"msgx/engine/rulebook/declaration"
 )
 
 // manifest is the file that says which script handles which kind.
@@ -22,6 +23,7 @@ const manifest = "handlers.lua"
 type newVersion struct {
 	dir, name string
 	from, to  int
+	used      int // the version that handlers.lua names, which --use replaces
 	source    []byte
 }
 
@@ -41,7 +43,8 @@ func rulesNewCommand(g *globals) *cobra.Command {
 		Short: "Begin a new version of the script that handles a kind",
 		Long: `Begin a new version of the script that handles a message kind: its file is copied to the next
 free version, to be changed there. The old version stays, so that past decisions can be computed
-again. Nothing uses the new one until handlers.lua names it; --use changes that line too.`,
+again. Nothing uses the new one until handlers.lua names it; --use changes that line too, and those of
+the kinds that are decided by the same version as KIND. Kinds on another version of the script stay there.`,
 		Example: "  msgx rules new FLOP-GTDT --dir ./candidate\n  msgx rules new FLOP-GTDT --dir ./candidate --from 1 --use",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,7 +84,13 @@ again. Nothing uses the new one until handlers.lua names it; --use changes that 
 					return err
 				}
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), v.told(dryRun, use))
+			var kinds []string
+			for _, s := range book.Scripts() {
+				if s.Name == script.Name && s.Version == script.Version {
+					kinds = append(kinds, s.Kind)
+				}
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), v.told(dryRun, use, kinds))
 			return err
 		},
 	}
@@ -95,7 +104,7 @@ again. Nothing uses the new one until handlers.lua names it; --use changes that 
 
 // nextVersion finds the file to copy and the first version above all that are there.
 func nextVersion(dir string, script rulebook.Script, from int) (newVersion, error) {
-	v := newVersion{dir: dir, name: script.Name, from: from}
+	v := newVersion{dir: dir, name: script.Name, from: from, used: script.Version}
 	if v.from == 0 {
 		v.from = script.Version
 	}
@@ -118,8 +127,8 @@ func nextVersion(dir string, script rulebook.Script, from int) (newVersion, erro
 }
 
 // manifest is handlers.lua with the new version in the place of the one in use,
-// nil when it stays as it is. It refuses to guess where the name stands more
-// than the lines of its kinds show.
+// nil when it stays as it is. A family may be on several versions: only the kinds that are on
+// the one that is replaced go over.
 func (v newVersion) manifest(use bool) ([]byte, error) {
 	if !use {
 		return nil, nil
@@ -128,12 +137,21 @@ func (v newVersion) manifest(use bool) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
 	}
-	named := regexp.MustCompile(`(=\s*")` + regexp.QuoteMeta(v.name) + `@\d+(")`)
-	if !named.Match(data) {
-		return nil, fmt.Errorf("%s: found no entry = \"%s@…\" to change; name \"%s@%d\" there by hand", manifest, v.name, v.name, v.to)
+	all := declaration.Mentions(data, v.name)
+	old := slices.DeleteFunc(slices.Clone(all), func(m declaration.Mention) bool { return m.Script != v.script(v.used) })
+	others := slices.ContainsFunc(all, func(m declaration.Mention) bool { return m.Script != all[0].Script })
+	switch {
+	case len(all) == 0:
+		return nil, fmt.Errorf("%s: found no entry \"%s@…\" to change; name \"%s\" there by hand", manifest, v.name, v.script(v.to))
+	case len(old) == 0 && others:
+		return nil, fmt.Errorf("%s names %s at several versions, and none is version %d: name \"%s\" there by hand", manifest, v.name, v.used, v.script(v.to))
+	case len(old) == 0: // a version that was not in use yet is followed by the next
+		old = all
 	}
-	return named.ReplaceAll(data, []byte("${1}"+v.name+"@"+strconv.Itoa(v.to)+"${2}")), nil
+	return declaration.Rename(data, old, v.script(v.to)), nil
 }
+
+func (v newVersion) script(version int) string { return fmt.Sprintf("%s@%d", v.name, version) }
 
 func (v newVersion) write(changed []byte) error {
 	f, err := os.OpenFile(filepath.Join(v.dir, v.file(v.to)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -155,7 +173,8 @@ func (v newVersion) write(changed []byte) error {
 	return nil
 }
 
-func (v newVersion) told(dryRun, use bool) string {
+// told says what was done; kinds are those that the version in use decides.
+func (v newVersion) told(dryRun, use bool, kinds []string) string {
 	var b strings.Builder
 	verb := "copied"
 	if dryRun {
@@ -163,7 +182,11 @@ func (v newVersion) told(dryRun, use bool) string {
 	}
 	fmt.Fprintf(&b, "%s %s to %s\n", verb, v.file(v.from), v.file(v.to))
 	if use {
-		fmt.Fprintf(&b, "%s uses %s@%d\n", manifest, v.name, v.to)
+		fmt.Fprintf(&b, "%s uses %s", manifest, v.script(v.to))
+		if len(kinds) > 1 {
+			fmt.Fprintf(&b, " for %s", strings.Join(kinds, ", "))
+		}
+		b.WriteByte('\n')
 	} else {
 		fmt.Fprintf(&b, "nothing uses it yet: name \"%s@%d\" in %s, or repeat with --use\n", v.name, v.to, filepath.Join(v.dir, manifest))
 	}
