@@ -77,6 +77,8 @@ func TestExplainingIsAskedRightly(t *testing.T) {
 		"expected a message file": {},
 		"is named":                {"--case", "flop-gtdd"},
 		"no such file":            {"none.xml"},
+		"has a state of its own":  {"--case", "flop-gtdt", "--state", "before.yaml"},
+		"--dir goes with --case":  {"gate.xml", "--dir", "golden"},
 		"rule set ./nowhere":      {"--case", "flop-gtdt", "--with", "./nowhere"},
 	} {
 		r := run(append([]string{"rules", "explain"}, args...)...)

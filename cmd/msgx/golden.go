@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/core"
 	"msgx/golden"
 )
@@ -39,20 +40,12 @@ func (s *corpus) options(cmd *cobra.Command, g *globals, names []string) (golden
 	if _, err := regexp.Compile(s.pattern); err != nil {
 		return golden.Options{}, usagef("--run: %w", err)
 	}
-	if s.dir != "" {
-		if _, err := os.ReadDir(s.dir); err != nil {
-			return golden.Options{}, usagef("--dir: %w", err)
-		}
-	}
 	c, err := g.config()
 	if err != nil {
 		return golden.Options{}, err
 	}
-	if s.dir == "" && c.Rules.Golden != "" { // the cases that activation runs
-		if _, err := os.ReadDir(c.Rules.Golden); err != nil {
-			return golden.Options{}, usagef("msgx.rules.golden: %w", err)
-		}
-		s.dir = c.Rules.Golden
+	if s.dir, err = casesIn(s.dir, c); err != nil {
+		return golden.Options{}, err
 	}
 	cat, err := core.LoadCatalogue(c)
 	if err != nil {
@@ -62,6 +55,22 @@ func (s *corpus) options(cmd *cobra.Command, g *globals, names []string) (golden
 		Catalogue: cat, Rules: core.RulesFS(c), Limits: core.Limits(c),
 		Pattern: s.pattern, Names: names, Dir: s.dir, Command: s.again(cmd, g),
 	}, nil
+}
+
+// casesIn is the golden directory to read cases from: that of --dir, else that of the
+// configuration, whose cases activation runs; "" for the corpus in the binary.
+func casesIn(dir string, c *config.Config) (string, error) {
+	from := "--dir"
+	if dir == "" {
+		dir, from = c.Rules.Golden, "msgx.rules.golden"
+	}
+	if dir == "" {
+		return "", nil
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return "", usagef("%s: %w", from, err)
+	}
+	return dir, nil
 }
 
 // again is the command line that runs a case of the same corpus on the same rule set.

@@ -109,7 +109,7 @@ func TestGoldenRunTakesTheCorpusOfTheConfiguration(t *testing.T) {
 func TestAgreed(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
 		var out strings.Builder
-		if got := agreed(strings.NewReader(answer), &out, "write it? "); got != want || out.String() != "write it? " {
+		if got := agreed(t.Context(), strings.NewReader(answer), &out, "write it? "); got != want || out.String() != "write it? " {
 			t.Errorf("agreed(%q) is %t, expected %t; it asked %q", answer, got, want, out.String())
 		}
 	}
@@ -135,6 +135,43 @@ func TestGoldenRefuses(t *testing.T) {
 	for _, tt := range tests {
 		if r := run(tt.args...); r.code != tt.code || r.out != "" || !strings.Contains(r.err, tt.want) {
 			t.Errorf("%s: exit %d, want %d; %q, %q, want %q", tt.name, r.code, tt.code, r.out, r.err, tt.want)
+		}
+	}
+}
+
+// What looks at cases takes those of the configuration, which activation runs, before those in the binary; --dir goes before both.
+func TestCasesOfTheConfiguration(t *testing.T) {
+	dir, given := oneCase(t), t.TempDir()
+	text, err := os.ReadFile(filepath.Join(dir, "cases", "flop-remc.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for golden, name := range map[string]string{dir: "of-the-site", given: "given"} {
+		file := filepath.Join(golden, "cases", name+".txtar")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := candidate(t, "rules/flop-remc@1.lua", "merge.value", "merge.set_only(merge.value)")
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"rules", "explain", "--case", "of-the-site"}, 0, "FLOP-REMC"},
+		{[]string{"rules", "explain", "--case", "given", "--dir", given}, 0, "FLOP-REMC"},
+		{[]string{"rules", "explain", "--case", "of-the-site", "--dir", given}, exitUsage, "none of 1 cases"},
+		{[]string{"rules", "diff", shipped, changed, "--over", "corpus", "-r", "of-the-site"}, exitFailed, "of-the-site"},
+		{[]string{"rules", "diff", shipped, changed, "--over", "corpus", "--dir", given}, exitFailed, "of given"},
+		{[]string{"rules", "bench", "--time", "1ms", "--kind", "FLOP-REMC"}, 0, "FLOP-REMC"},
+		{[]string{"rules", "bench", "--time", "1ms", "--kind", "FDEL"}, exitUsage, "matches no kind"},
+	} {
+		r := run(append(test.args, "--set", "rules.golden="+dir)...)
+		if r.code != test.code || !strings.Contains(r.out+r.err, test.want) {
+			t.Errorf("%v: exit %d, expected %d and %q\n%s%s", test.args, r.code, test.code, test.want, r.out, r.err)
 		}
 	}
 }

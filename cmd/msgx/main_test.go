@@ -311,6 +311,33 @@ func TestRulesBenchPrintsGoBenchmarks(t *testing.T) {
 	}
 }
 
+// Exit code 1 says that something differs, so what cannot be compared at all must not say so.
+func TestRulesDiffRefuses(t *testing.T) {
+	broken := candidate(t, "rules/flop-stnd@1.lua", "return {", "return {{")
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{shipped, "./nowhere"}, "rule set ./nowhere"},
+		{[]string{broken, shipped}, "[MX001]"},
+		{[]string{shipped, shipped, "--dir", "./nowhere"}, "--dir: open ./nowhere"},
+		{[]string{shipped, shipped, "-r", "("}, "missing closing"},
+		{[]string{shipped, shipped, "-r", "nosuchcase"}, "matches"},
+		{[]string{shipped, shipped, "--over", "day", "-r", "flop"}, "expected corpus in --over"},
+		{[]string{shipped, shipped, "--recorded", "1..9", "--dir", "golden"}, "expected corpus in --over"},
+		{[]string{shipped, shipped, "--recorded", "9..1"}, "expected FROM..TO"},
+		{[]string{shipped, shipped, "--over", "weeks"}, "expected corpus, day or files"},
+		{[]string{shipped, shipped, "--over", "files"}, "nothing was compared"},
+		{[]string{shipped, shipped, "--over", "day", "--operations", "0"}, "expected 1 to 100000"},
+		{[]string{shipped, shipped, "--over", "day", "--operations", "-5"}, "expected 1 to 100000"},
+		{[]string{shipped, shipped, "--over", "files", "./none.xml"}, "no such file"},
+	} {
+		if r := run(append([]string{"rules", "diff"}, test.args...)...); r.code != exitUsage || !strings.Contains(r.err, test.want) {
+			t.Errorf("%v: exit %d, expected %d and %q\n%s%s", test.args, r.code, exitUsage, test.want, r.out, r.err)
+		}
+	}
+}
+
 func TestRulesNewBeginsAVersion(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, msgx.Files); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -23,7 +24,8 @@ func rulesBenchCommand(g *globals) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions per second and Lua instructions by kind",
 		Long: `Measure how long the scripts of the rule set take to decide, by message kind, over the messages
-of the golden corpus: time, memory and Lua instructions of one decision. Instructions are exact
+of the golden corpus (that of msgx.rules.golden, or where that is empty the one in the binary): time, memory
+and Lua instructions of one decision. Instructions are exact
 and the same on every machine; times are this machine's. The output is that of Go benchmarks, so
 that benchstat reads and compares it.`,
 		Example: "  msgx rules bench > old.txt\n  msgx rules bench --set rules.dir=./candidate > new.txt\n  benchstat old.txt new.txt",
@@ -48,7 +50,11 @@ that benchstat reads and compares it.`,
 			if err != nil {
 				return err
 			}
-			calls, err := golden.Calls(golden.Options{Catalogue: cat, Rules: core.RulesFS(c)})
+			dir, err := casesIn("", c)
+			if err != nil {
+				return err
+			}
+			calls, err := golden.Calls(golden.Options{Catalogue: cat, Rules: core.RulesFS(c), Limits: core.Limits(c), Dir: dir})
 			if err != nil {
 				return err
 			}
@@ -64,7 +70,7 @@ that benchstat reads and compares it.`,
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "goos: %s\ngoarch: %s\npkg: msgx/rules\n", runtime.GOOS, runtime.GOARCH)
 			for _, kind := range sorted(byKind) {
-				m, err := measure(book, byKind[kind], during)
+				m, err := measure(cmd.Context(), book, byKind[kind], during)
 				if err != nil {
 					return fmt.Errorf("%s: %w", kind, err)
 				}
@@ -98,7 +104,7 @@ type measurement struct {
 	instructions  int64
 }
 
-func measure(book *rulebook.Rulebook, calls []golden.Call, during time.Duration) (m measurement, err error) {
+func measure(ctx context.Context, book *rulebook.Rulebook, calls []golden.Call, during time.Duration) (m measurement, err error) {
 	for _, c := range calls { // once before the clock starts, for what is made on first use
 		if _, err := book.Decide(c.Message, c.View); err != nil {
 			return m, fmt.Errorf("case %s: %w", c.Case, err)
@@ -109,6 +115,9 @@ func measure(book *rulebook.Rulebook, calls []golden.Call, during time.Duration)
 	begun := time.Now()
 	var instructions int64
 	for time.Since(begun) < during {
+		if err := ctx.Err(); err != nil {
+			return m, err
+		}
 		for _, c := range calls {
 			if _, err := book.Decide(c.Message, c.View); err != nil {
 				return m, fmt.Errorf("case %s: %w", c.Case, err)

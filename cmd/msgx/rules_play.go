@@ -42,7 +42,8 @@ runs the corpus with the text in the editor and shows what of the file it covers
 --dir is the rule set directory, msgx.rules.dir when left out. Ctrl-S saves the script there,
 unless the file has changed on disk meanwhile; a script can be saved as a new version, too.
 Without a directory the rule set in the binary is shown, and nothing can be saved. --golden
-is the golden directory that a new case is filed in; without it cases are those in the binary.
+is the golden directory that a new case is filed in, msgx.rules.golden when left out; without either, cases
+are those in the binary.
 
 The rules run as in production: in the same sandbox, within the same budgets. Cases have the settings
 that they state (see the README of golden); so has an input of your own.
@@ -61,7 +62,7 @@ rules. Other machines reach the page only when --listen and --unsafe-listen say 
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.dir, "dir", "", "rule set directory; msgx.rules.dir when left out")
-	f.StringVar(&p.golden, "golden", "", "golden directory to read cases from and file new ones in; those in the binary when left out")
+	f.StringVar(&p.golden, "golden", "", "golden directory to read cases from and file new ones in; msgx.rules.golden when left out, or those in the binary")
 	f.StringVar(&p.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
 	f.BoolVar(&p.unsafe, "unsafe-listen", false, "allow an address that other machines reach")
 	f.BoolVar(&p.open, "open", false, "open the page in the browser")
@@ -79,6 +80,9 @@ func (p *playing) run(cmd *cobra.Command, c *config.Config) error {
 		}
 		c.Rules.Dir = full
 	}
+	if p.golden == "" {
+		p.golden = c.Rules.Golden
+	}
 	if err := p.check(c.Rules.Dir); err != nil {
 		return usageError{err}
 	}
@@ -86,10 +90,8 @@ func (p *playing) run(cmd *cobra.Command, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	limits := rulebook.DefaultLimits()
-	limits.Instructions = int64(c.Rules.Instructions)
 	s, err := play.Listen(play.Options{
-		Catalogue: cat, Rules: core.RulesFS(c), Dir: c.Rules.Dir, Golden: p.golden, Limits: limits, Listen: p.listen,
+		Catalogue: cat, Rules: core.RulesFS(c), Dir: c.Rules.Dir, Golden: p.golden, Limits: core.Limits(c), Listen: p.listen,
 		NewVersion: func(script string, from int, text []byte, use bool) (string, error) {
 			return fileVersion(c.Rules.Dir, script, from, text, use)
 		},
