@@ -11,6 +11,7 @@ import (
 // Revision is what a case would have to be for it to pass.
 type Revision struct {
 	File       string // below the golden directory, with slashes
+	Was        []byte // the text of the case as it is
 	Text       []byte // of the case
 	Difference string // of the expectation, in print; "" when the case passes as it is
 }
@@ -28,6 +29,10 @@ func Revise(ctx context.Context, o Options, name string) (*Revision, error) {
 	if c := &report.Cases[0]; c.Verdict == Error {
 		return nil, errors.New(c.Text)
 	}
+	r := &Revision{File: fileOf(name)}
+	if r.Was, err = fs.ReadFile(o.corpus(), r.File); err != nil {
+		return nil, fmt.Errorf("golden: %w", err)
+	}
 	c, err := o.read(name)
 	if err != nil {
 		return nil, err
@@ -44,10 +49,9 @@ func Revise(ctx context.Context, o Options, name string) (*Revision, error) {
 			return nil, err
 		}
 	}
-	r := &Revision{File: fileOf(name)}
 	if now == was {
-		r.Text, err = fs.ReadFile(o.corpus(), r.File)
-		return r, err
+		r.Text = r.Was
+		return r, nil
 	}
 	r.Text, r.Difference = c.withFile(old, now), difference(was, now)
 	return r, nil

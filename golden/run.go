@@ -174,7 +174,7 @@ func (r *running) report(o *Options, traced *loaded) CaseReport {
 		cr.Verdict, cr.Text = Error, r.err.Error()
 	}
 	if cr.Verdict != Pass {
-		cr.Again = cmp.Or(o.Command, "msgx golden run") + " " + r.name
+		cr.Again = cmp.Or(o.Command, "msgx golden run") + " " + caseWord(r.name)
 	}
 	return cr
 }

@@ -77,23 +77,13 @@ func casesIn(dir string, c *config.Config) (string, error) {
 func (s *corpus) again(cmd *cobra.Command, g *globals) string {
 	words := []string{cmd.CommandPath()}
 	if cmd.Flags().Changed("config") {
-		words = append(words, "--config", shellWord(g.file))
+		words = append(words, "--config", golden.ShellWord(g.file))
 	}
 	for _, set := range g.set {
-		words = append(words, "--set", shellWord(set))
+		words = append(words, "--set", golden.ShellWord(set))
 	}
 	if s.dir != "" {
-		words = append(words, "--dir", shellWord(s.dir))
+		words = append(words, "--dir", golden.ShellWord(s.dir))
 	}
 	return strings.Join(words, " ")
-}
-
-var safeWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// shellWord quotes a word where a shell would take it for something else.
-func shellWord(word string) string {
-	if safeWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -102,7 +102,7 @@ func (r *recording) run(cmd *cobra.Command, g *globals, name string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext: say in its comment what it shows, look for personal data that no rule names, then\n  msgx golden run %s --dir %s\n",
-		file, name, shellWord(r.dir))
+		file, name, golden.ShellWord(r.dir))
 	return err
 }
 

@@ -62,7 +62,7 @@ Exits with 0 when the case is written or passes as it is, and with 1 when it sta
 					return errNotWell
 				}
 			}
-			if err := os.WriteFile(file, r.Text, 0o644); err != nil {
+			if err := replaceFile(file, r.Was, r.Text); err != nil {
 				return fmt.Errorf("update: %w", err)
 			}
 			_, err = fmt.Fprintf(out, "wrote %s\n", file)
