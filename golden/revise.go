@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,10 @@ func Revise(ctx context.Context, o Options, name string) (*Revision, error) {
 		return r, nil
 	}
 	r.Text, r.Difference = c.withFile(old, now), difference(was, now)
+	if n := bytes.Count(r.Was, []byte("\r\n")); n > 0 && n == bytes.Count(r.Was, []byte("\n")) { // as an editor of Windows has it
+		text := bytes.ReplaceAll(r.Text, []byte("\r\n"), []byte("\n"))
+		r.Text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
 	return r, nil
 }
 

@@ -82,7 +82,7 @@ func TestExplainingIsAskedRightly(t *testing.T) {
 		"rule set ./nowhere":      {"--case", "flop-gtdt", "--with", "./nowhere"},
 	} {
 		r := run(append([]string{"rules", "explain"}, args...)...)
-		if r.code == 0 || !strings.Contains(r.err, want) {
+		if r.code != exitUsage || !strings.Contains(r.err, want) {
 			t.Errorf("%v: exit %d, %s, want %q", args, r.code, r.err, want)
 		}
 	}

@@ -131,7 +131,7 @@ func (r *recording) compose(ctx context.Context, past *recall, name string) ([]b
 		}
 		is, err := t.shapes(past, raws, t.before)
 		if err != nil {
-			return nil, "", err
+			return nil, "", fmt.Errorf("without its personal data: %w; change msgx.golden.redact, or record it as it is with --keep-personal-data", err)
 		}
 		if was != is {
 			return nil, "", fmt.Errorf("message %d: without its personal data it is decided differently; was\n%sis\n%sexpected the same; change msgx.golden.redact", r.msgID, was, is)

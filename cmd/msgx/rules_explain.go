@@ -117,7 +117,7 @@ func (r *rulesExplain) run(ctx context.Context, c *config.Config, files []string
 	if r.with != "" {
 		book, err := core.Traced(c, mind.Catalogue, rulesOf(r.with), r.with, s.settings)
 		if err != nil {
-			return nil, err
+			return nil, usageError{err}
 		}
 		other = explain.New(mind.Catalogue, book, s.options)
 		beside = other
