@@ -378,6 +378,20 @@ func TestRulesNewBeginsAVersion(t *testing.T) {
 	if now := read("handlers.lua"); r.code != 0 || !strings.Contains(now, `["SCHD-DNLD"] = "schd@3"`) || !strings.Contains(now, `["SCHD-RESP"] = "schd@1"`) {
 		t.Errorf("a family on two versions: exit %d, %s%s\n%s", r.code, r.out, r.err, now)
 	}
+	// Both files or none: the manifest is gone, and cannot be written.
+	if err := os.Rename(filepath.Join(dir, "handlers.lua"), filepath.Join(dir, "kept")); err != nil {
+		t.Fatal(err)
+	}
+	v := newVersion{dir: dir, name: "flop-gtdt", to: 9, source: []byte("--")}
+	if err := v.write(nil, []byte("return {}")); err == nil {
+		t.Error("a manifest that is not there was written")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "rules", "flop-gtdt@9.lua")); !os.IsNotExist(err) {
+		t.Errorf("found %v, expected no version that nothing uses", err)
+	}
+	if err := os.Rename(filepath.Join(dir, "kept"), filepath.Join(dir, "handlers.lua")); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{{"FLOP-NOPE", "--dir", dir}, {"FLOP-GTDT"}, {"FLOP-GTDT", "--dir", dir, "--from", "9"}} {
 		if r := run(append([]string{"rules", "new"}, args...)...); r.code != exitUsage || r.err == "" {
 			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)

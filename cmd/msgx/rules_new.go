@@ -75,12 +75,12 @@ the kinds that are decided by the same version as KIND. Kinds on another version
 			if err != nil {
 				return err
 			}
-			changed, err := v.manifest(use)
+			was, changed, err := v.manifest(use)
 			if err != nil {
 				return err
 			}
 			if !dryRun {
-				if err := v.write(changed); err != nil {
+				if err := v.write(was, changed); err != nil {
 					return err
 				}
 			}
@@ -126,49 +126,50 @@ func nextVersion(dir string, script rulebook.Script, from int) (newVersion, erro
 	return v, nil
 }
 
-// manifest is handlers.lua with the new version in the place of the one in use,
+// manifest is handlers.lua as it is, and with the new version in the place of the one in use;
 // nil when it stays as it is. A family may be on several versions: only the kinds that are on
 // the one that is replaced go over.
-func (v newVersion) manifest(use bool) ([]byte, error) {
+func (v newVersion) manifest(use bool) (was, changed []byte, err error) {
 	if !use {
-		return nil, nil
+		return nil, nil, nil
 	}
-	data, err := os.ReadFile(filepath.Join(v.dir, manifest))
+	was, err = os.ReadFile(filepath.Join(v.dir, manifest))
 	if err != nil {
-		return nil, fmt.Errorf("handlers: %w", err)
+		return nil, nil, fmt.Errorf("handlers: %w", err)
 	}
-	all := declaration.Mentions(data, v.name)
+	all := declaration.Mentions(was, v.name)
 	old := slices.DeleteFunc(slices.Clone(all), func(m declaration.Mention) bool { return m.Script != v.script(v.used) })
 	others := slices.ContainsFunc(all, func(m declaration.Mention) bool { return m.Script != all[0].Script })
 	switch {
 	case len(all) == 0:
-		return nil, fmt.Errorf("%s: found no entry \"%s@…\" to change; name \"%s\" there by hand", manifest, v.name, v.script(v.to))
+		return nil, nil, fmt.Errorf("%s: found no entry \"%s@…\" to change; name \"%s\" there by hand", manifest, v.name, v.script(v.to))
 	case len(old) == 0 && others:
-		return nil, fmt.Errorf("%s names %s at several versions, and none is version %d: name \"%s\" there by hand", manifest, v.name, v.used, v.script(v.to))
+		return nil, nil, fmt.Errorf("%s names %s at several versions, and none is version %d: name \"%s\" there by hand", manifest, v.name, v.used, v.script(v.to))
 	case len(old) == 0: // a version that was not in use yet is followed by the next
 		old = all
 	}
-	return declaration.Rename(data, old, v.script(v.to)), nil
+	return was, declaration.Rename(was, old, v.script(v.to)), nil
 }
 
 func (v newVersion) script(version int) string { return fmt.Sprintf("%s@%d", v.name, version) }
 
-func (v newVersion) write(changed []byte) error {
-	f, err := os.OpenFile(filepath.Join(v.dir, v.file(v.to)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+// write files the version, and then the manifest, when it is changed: both or nothing.
+func (v newVersion) write(was, changed []byte) error {
+	file := filepath.Join(v.dir, v.file(v.to))
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("new version: %w", err)
 	}
-	if _, err = f.Write(v.source); err != nil {
-		return errors.Join(fmt.Errorf("new version: %w", err), f.Close())
+	_, err = f.Write(v.source)
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = fmt.Errorf("new version: %w", err)
+	} else if changed != nil {
+		if err = replaceFile(filepath.Join(v.dir, manifest), was, changed); err != nil {
+			err = fmt.Errorf("handlers: %w", err)
+		}
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("new version: %w", err)
-	}
-	if changed == nil {
-		return nil
-	}
-	if err := os.WriteFile(filepath.Join(v.dir, manifest), changed, 0o644); err != nil {
-		return fmt.Errorf("handlers: %w", err)
+	if err != nil {
+		return errors.Join(err, os.Remove(file))
 	}
 	return nil
 }

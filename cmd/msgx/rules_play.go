@@ -147,11 +147,11 @@ func fileVersion(dir, script string, from int, text []byte, use bool) (string, e
 		return "", err
 	}
 	v.source = text
-	changed, err := v.manifest(use)
+	was, changed, err := v.manifest(use)
 	if err != nil {
 		return "", err
 	}
-	if err := v.write(changed); err != nil {
+	if err := v.write(was, changed); err != nil {
 		return "", err
 	}
 	return filepath.ToSlash(v.file(v.to)), nil
