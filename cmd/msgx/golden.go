@@ -75,7 +75,10 @@ func casesIn(dir string, c *config.Config) (string, error) {
 
 // again is the command line that runs a case of the same corpus on the same rule set.
 func (s *corpus) again(cmd *cobra.Command, g *globals) string {
-	words := []string{cmd.CommandPath()}
+	words := []string{"msgx golden run"}
+	if cmd.Parent().Name() == "rules" && cmd.Name() == "test" { // the same under its other name
+		words = []string{cmd.CommandPath()}
+	}
 	if cmd.Flags().Changed("config") {
 		words = append(words, "--config", golden.ShellWord(g.file))
 	}

@@ -106,6 +106,18 @@ func TestGoldenRunTakesTheCorpusOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// Whatever finds that a case fails names the command that shows it, of the same rule set and corpus.
+func TestTheCommandOfAFailingCase(t *testing.T) {
+	rules := candidate(t, "rules/flop-remc@1.lua", "merge.value", "merge.set_only(merge.value)")
+	for _, line := range []string{"golden coverage flop-remc -r flop-remc", "rules mutate flop-remc -r flop-remc"} {
+		r := run(append(strings.Fields(line), "--set", "rules.dir="+rules)...)
+		want := "msgx golden run --set rules.dir=" + rules + " flop-remc\n"
+		if r.code != exitFailed || !strings.Contains(r.out+r.err, want) {
+			t.Errorf("%s: exit %d, expected %d and %q\n%s%s", line, r.code, exitFailed, want, r.out, r.err)
+		}
+	}
+}
+
 func TestAgreed(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
 		var out strings.Builder

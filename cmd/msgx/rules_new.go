@@ -14,6 +14,7 @@ import (
 	"msgx/cmd/msgx/core"
 	"msgx/engine/rulebook"
 	"msgx/engine/rulebook/declaration"
+	"msgx/golden"
 )
 
 // manifest is the file that says which script handles which kind.
@@ -191,6 +192,7 @@ func (v newVersion) told(dryRun, use bool, kinds []string) string {
 	} else {
 		fmt.Fprintf(&b, "nothing uses it yet: name \"%s@%d\" in %s, or repeat with --use\n", v.name, v.to, filepath.Join(v.dir, manifest))
 	}
-	fmt.Fprintf(&b, "\nnext: change %[1]s, then\n  msgx rules lint %[2]s\n  msgx rules test --set rules.dir=%[2]s\n  msgx rules diff %[3]s %[2]s\n", filepath.Join(v.dir, v.file(v.to)), v.dir, shipped)
+	fmt.Fprintf(&b, "\nnext: change %[1]s, then\n  msgx rules lint %[2]s\n  msgx rules test --set %[4]s\n  msgx rules diff %[3]s %[2]s\n",
+		filepath.Join(v.dir, v.file(v.to)), golden.ShellWord(v.dir), shipped, golden.ShellWord("rules.dir="+v.dir))
 	return b.String()
 }
