@@ -71,7 +71,7 @@ func (b *table) failing(operation string) error {
 	return b.fail(operation)
 }
 
-func (b *table) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]event.Event, error) {
+func (b *table) DueMsgEvents(_ context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reads++
@@ -83,7 +83,8 @@ func (b *table) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]eve
 	for _, r := range b.rows {
 		switch {
 		case r.state != event.Pending:
-		case waiting.blocked(r.Event) || r.next.After(now):
+		case r.ID <= after && r.next.IsZero(): // in hand
+		case waiting.blocked(r.Event) || r.next.After(now) || r.ID <= after:
 			waiting.block(r.Event)
 		case len(due) < limit:
 			due = append(due, r.Event)
@@ -92,8 +93,8 @@ func (b *table) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]eve
 	return due, nil
 }
 
-func (b *table) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	return b.DueMsgEvents(ctx, now, limit)
+func (b *table) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+	return b.DueMsgEvents(ctx, now, after, limit)
 }
 
 func (b *table) find(e event.Event) *row {
@@ -249,6 +250,7 @@ func newBench(t *testing.T, o Options, rows []*row) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.beside = func(work func()) { work() } // the clock and the draws of a test are one goroutine's
 	b.d = d
 	return b
 }

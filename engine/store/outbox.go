@@ -15,7 +15,7 @@ import (
 
 const (
 	// Unsent events that are due, without those behind an earlier event of their key or flight that
-	// is backing off. next_attempt_at is set only while backing off.
+	// is backing off; up to $4 it does so even if it has come due. next_attempt_at is set only while backing off.
 	sqlDueMsgEvents = `
 SELECT e.event_id, e.target, e.partition_key, e.event_type, e.flid, e.state_version, e.msg_id, e.kind, e.ruleset,
     e.payload::text, e.attempts, e.created_at, e.resent
@@ -25,11 +25,11 @@ WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $3
     AND NOT EXISTS (
         SELECT FROM msg_event b
         WHERE b.target = 'KAFKA:msg' AND b.state = 'PENDING' AND b.next_attempt_at IS NOT NULL
-            AND b.partition_key = e.partition_key AND b.event_id < e.event_id AND b.next_attempt_at > $1)
+            AND b.partition_key = e.partition_key AND b.event_id < e.event_id AND (b.next_attempt_at > $1 OR b.event_id <= $4))
     AND NOT EXISTS (
         SELECT FROM msg_event b
         WHERE b.target = 'KAFKA:msg' AND b.state = 'PENDING' AND b.next_attempt_at IS NOT NULL
-            AND b.flid = e.flid AND b.event_id < e.event_id AND b.next_attempt_at > $1)
+            AND b.flid = e.flid AND b.event_id < e.event_id AND (b.next_attempt_at > $1 OR b.event_id <= $4))
 ORDER BY e.event_id
 LIMIT $2`
 
@@ -37,7 +37,7 @@ LIMIT $2`
 	// Only then does being blocked spread from a flight to a key and on to another flight,
 	// beyond what the statement above sees; as long as keys are flights, this is empty.
 	sqlLanes = `
-SELECT e.event_id, e.partition_key, e.flid, COALESCE(e.next_attempt_at > $1, false)
+SELECT e.event_id, e.partition_key, e.flid, COALESCE(e.next_attempt_at > $1 OR (e.next_attempt_at IS NOT NULL AND e.event_id <= $4), false)
 FROM msg_event e
 WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $2 AND e.event_id <= $3
     AND EXISTS (
@@ -49,7 +49,7 @@ ORDER BY e.event_id`
 SELECT e.event_id, e.target, e.partition_key, e.event_type, e.flid, e.state_version, e.msg_id, e.kind, e.ruleset,
     e.payload::text, e.attempts, e.created_at, e.resent
 FROM msg_event e
-WHERE e.target = 'KAFKA:schd' AND e.state = 'PENDING' AND (e.next_attempt_at IS NULL OR e.next_attempt_at <= $1)
+WHERE e.target = 'KAFKA:schd' AND e.state = 'PENDING' AND e.event_id > $3 AND (e.next_attempt_at IS NULL OR e.next_attempt_at <= $1)
 ORDER BY e.event_id
 LIMIT $2`
 
@@ -71,23 +71,24 @@ UPDATE msg_event SET state = 'DEAD', dead_at = $6, attempts = $4, next_attempt_a
 WHERE event_id = $1 AND target = $2 AND state_version = $3 AND state = 'PENDING'`
 )
 
-// DueMsgEvents are unsent events of KAFKA:msg by id, each only when every earlier unsent event
-// of the same key or the same flight is in the result before it. An event that backs
-// off holds up its lane and nothing else; a dead one holds up nothing.
-func (s *Store) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
+// DueMsgEvents are unsent events of KAFKA:msg with ids above after, ascending, each only when every earlier
+// unsent event of the same key or the same flight is in the result before it, or was up to after and did not back off:
+// that one the caller has in hand. An event that backs off holds up its lane and nothing else; a dead one holds up nothing.
+func (s *Store) DueMsgEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
 	var out []event.Event
 	blocked := lanes{keys: map[string]bool{}, flights: map[int64]bool{}}
-	for after := int64(0); len(out) < limit; {
-		due, err := list(ctx, s, "read due events", sqlDueMsgEvents, scanEvent, now, limit, after)
+	inHand, lanesFrom := after, int64(0)
+	for len(out) < limit {
+		due, err := list(ctx, s, "read due events", sqlDueMsgEvents, scanEvent, now, limit, after, inHand)
 		if err != nil || len(due) == 0 {
 			return out, err
 		}
 		last := due[len(due)-1].ID
-		others, err := list(ctx, s, "read lanes", sqlLanes, scanLane, now, after, last)
+		others, err := list(ctx, s, "read lanes", sqlLanes, scanLane, now, lanesFrom, last, inHand)
 		if err != nil {
 			return nil, err
 		}
-		after = last
+		after, lanesFrom = last, last
 		out = append(out, blocked.pass(due, others)...)
 		if len(due) < limit {
 			break
@@ -139,9 +140,9 @@ func scanLane(row pgx.CollectableRow) (l lane, err error) {
 	return l, err
 }
 
-// DueSchdEvents are the unsent rows of KAFKA:schd, oldest first.
-func (s *Store) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	return list(ctx, s, "read due schedule events", sqlDueSchdEvents, scanEvent, now, limit)
+// DueSchdEvents are the unsent rows of KAFKA:schd with ids above after, oldest first.
+func (s *Store) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+	return list(ctx, s, "read due schedule events", sqlDueSchdEvents, scanEvent, now, limit, after)
 }
 
 func scanEvent(row pgx.CollectableRow) (e event.Event, err error) {

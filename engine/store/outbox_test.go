@@ -66,7 +66,7 @@ func TestDueMsgEventsKeepLanes(t *testing.T) {
 		insertEvent(t, s, e.id, e.key, e.flid, e.wait, e.state)
 	}
 	for limit, want := range map[int][]int64{100: {3, 4, 5, 7, 11}, 3: {3, 4, 5}, 1: {3}} {
-		got, err := s.DueMsgEvents(t.Context(), noon, limit)
+		got, err := s.DueMsgEvents(t.Context(), noon, 0, limit)
 		if diff := cmp.Diff(want, eventIDs(got)); err != nil || diff != "" {
 			t.Errorf("limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
@@ -102,7 +102,7 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 				want = append(want, id)
 			}
 		}
-		got, err := s.DueMsgEvents(context.Background(), noon, limit)
+		got, err := s.DueMsgEvents(context.Background(), noon, 0, limit)
 		if diff := cmp.Diff(want, eventIDs(got)); err != nil || diff != "" {
 			t.Fatalf("limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
@@ -114,7 +114,7 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	enqueue(t, w, 1, 4)
 	first := created(7, flight.Fields{})
 	decide(t, w, succeed(1, first))
-	sent, err := s.DueSchdEvents(t.Context(), noon, 10)
+	sent, err := s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if err != nil || len(sent) != 1 || sent[0].Version != 1 || string(sent[0].Payload) != `{"flid":"7","version":1}` {
 		t.Fatalf("due: %+v, %v", sent, err)
 	}
@@ -124,7 +124,7 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	}
 	second := next(first.After, flight.Fields{"STND": "2"})
 	decide(t, w, succeed(2, second))
-	due, err := s.DueSchdEvents(t.Context(), noon, 10)
+	due, err := s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if err != nil || len(due) != 1 || due[0].Version != 2 || due[0].ID <= sent[0].ID || due[0].Attempts != 0 {
 		t.Fatalf("due after version 2: %+v, %v", due, err)
 	}
@@ -138,14 +138,14 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	if err := w.BuryEvent(t.Context(), sent[0], 1, "x", noon); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("bury the old generation: got %v, want ErrMoved", err)
 	}
-	if due, _ := s.DueSchdEvents(t.Context(), noon, 10); len(due) != 1 {
+	if due, _ := s.DueSchdEvents(t.Context(), noon, 0, 10); len(due) != 1 {
 		t.Fatalf("the new generation is not due any more: %+v", due)
 	}
 	// An older version never replaces a newer one.
 	late := succeed(3)
 	late.Effects.Events = []event.Event{{Target: event.Schd, Key: "7", Type: event.Upsert, FLID: 7, Version: 1, Payload: []byte(`{}`)}}
 	decide(t, w, late)
-	due, _ = s.DueSchdEvents(t.Context(), noon, 10)
+	due, _ = s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if len(due) != 1 || due[0].Version != 2 {
 		t.Errorf("after a late version 1: %+v, want version 2", due)
 	}
@@ -153,7 +153,7 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	gone := succeed(4)
 	gone.Effects.Events = []event.Event{{Target: event.Schd, Key: "7", Type: event.Tombstone, FLID: 7, Version: 2}}
 	decide(t, w, gone)
-	due, _ = s.DueSchdEvents(t.Context(), noon, 10)
+	due, _ = s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if len(due) != 1 || due[0].Type != event.Tombstone || due[0].Payload != nil {
 		t.Errorf("after the tombstone: %+v", due)
 	}
@@ -163,7 +163,7 @@ func TestConfirmedAndBuriedEvents(t *testing.T) {
 	s, w := fresh(t)
 	enqueue(t, w, 1, 1)
 	decide(t, w, succeed(1, created(1, flight.Fields{}), created(2, flight.Fields{}), created(3, flight.Fields{})))
-	due, err := s.DueMsgEvents(t.Context(), noon, 10)
+	due, err := s.DueMsgEvents(t.Context(), noon, 0, 10)
 	if err != nil || len(due) != 3 {
 		t.Fatalf("due: %+v, %v", due, err)
 	}
@@ -190,7 +190,7 @@ func TestConfirmedAndBuriedEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if left, _ := s.DueMsgEvents(t.Context(), noon, 10); len(left) != 0 {
+	if left, _ := s.DueMsgEvents(t.Context(), noon, 0, 10); len(left) != 0 {
 		t.Errorf("still due: %+v", left)
 	}
 	c, err := s.Counts(t.Context())

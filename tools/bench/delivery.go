@@ -159,7 +159,7 @@ func (d *delivery) drainEvents(ctx context.Context, target event.Target) (took t
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(10 * time.Millisecond):
+			case <-time.After(30 * time.Millisecond):
 			}
 		}
 	})
@@ -176,7 +176,7 @@ func (d *delivery) sendAlone(ctx context.Context, target event.Target) (time.Dur
 	if target == event.Schd {
 		due = d.store.DueSchdEvents
 	}
-	events, err := due(ctx, time.Now(), d.events)
+	events, err := due(ctx, time.Now(), 0, d.events)
 	if err != nil {
 		return 0, err
 	}

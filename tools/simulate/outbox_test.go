@@ -50,7 +50,7 @@ func (o *outboxTable) confirmed(id int64) bool {
 }
 
 // DueMsgEvents are unsent events whose lanes are free.
-func (c conn) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
+func (c conn) DueMsgEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
 	if _, err := c.at(ctx, reads, "DueMsgEvents", nil); err != nil {
 		return nil, err
 	}
@@ -61,8 +61,10 @@ func (c conn) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]eve
 			continue
 		}
 		blocked := keys[e.Key] || flights[e.FLID.String()]
+		inHand := e.ID <= after
 		switch {
-		case e.next.After(now) || blocked && c.world().mutant != lanesIgnored:
+		case inHand && e.next.IsZero():
+		case inHand || e.next.After(now) || blocked && c.world().mutant != lanesIgnored:
 			keys[e.Key], flights[e.FLID.String()] = true, true
 		case len(due) < limit:
 			due = append(due, e.Event)
@@ -72,13 +74,13 @@ func (c conn) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]eve
 }
 
 // DueSchdEvents are unsent rows.
-func (c conn) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
+func (c conn) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
 	if _, err := c.at(ctx, reads, "DueSchdEvents", nil); err != nil {
 		return nil, err
 	}
 	var due []event.Event
 	for _, e := range c.world().db.table.entries {
-		if e.Target == event.Schd && e.state == event.Pending && !e.next.After(now) && len(due) < limit {
+		if e.Target == event.Schd && e.state == event.Pending && e.ID > after && !e.next.After(now) && len(due) < limit {
 			due = append(due, e.Event)
 		}
 	}

@@ -31,7 +31,7 @@ type memory struct {
 	done   chan struct{} // closed when nothing is unsent
 }
 
-func (m *memory) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]event.Event, error) {
+func (m *memory) DueMsgEvents(_ context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var due []event.Event
@@ -39,8 +39,8 @@ func (m *memory) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]ev
 	for _, e := range m.events {
 		key, flid := "k"+e.Key, "f"+e.FLID.String()
 		switch {
-		case m.state[e.ID] != "":
-		case waiting[key] || waiting[flid] || m.next[e.ID].After(now):
+		case m.state[e.ID] != "", e.ID <= after && m.next[e.ID].IsZero(): // settled, or in hand
+		case e.ID <= after || waiting[key] || waiting[flid] || m.next[e.ID].After(now):
 			waiting[key], waiting[flid] = true, true
 		case len(due) < limit:
 			due = append(due, e)
@@ -49,8 +49,8 @@ func (m *memory) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]ev
 	return due, nil
 }
 
-func (m *memory) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	return m.DueMsgEvents(ctx, now, limit)
+func (m *memory) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+	return m.DueMsgEvents(ctx, now, after, limit)
 }
 
 func (m *memory) settle(id int64, s event.State) {
