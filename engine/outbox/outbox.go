@@ -18,10 +18,12 @@ import (
 
 // Store is what a dispatcher needs of the outbox table. Every write is fenced.
 type Store interface {
-	// DueMsgEvents returns unsent events of KAFKA:msg with ids above after, ascending, leaving
-	// out any that has an earlier unsent event of its key or flight outside the result. What is
-	// unsent up to after, and does not back off, counts as sent: the caller has it in hand.
-	DueMsgEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error)
+	// NextMsgEvents returns the unsent events of KAFKA:msg with ids above after, ascending and
+	// without leaving any out; none while any unsent event backs off.
+	NextMsgEvents(ctx context.Context, after int64, limit int) ([]event.Event, error)
+	// DueMsgEvents returns unsent events of KAFKA:msg in ascending order of id,
+	// leaving out any that has an earlier unsent event of its key or flight outside the result.
+	DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error)
 	DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error)
 	// ConfirmEvents marks events as sent, KAFKA:schd only where id and version still match.
 	ConfirmEvents(ctx context.Context, sent []event.Delivery, at time.Time) error

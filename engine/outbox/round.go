@@ -25,11 +25,11 @@ func (d *Dispatcher) round(ctx context.Context) (pause, error) {
 		return idle, err
 	}
 	d.measure(ctx)
-	events, err := d.look(ctx, d.n.Clock.Now(), 0)
+	events, entire, err := d.look(ctx, d.n.Clock.Now(), 0)
 	if err != nil {
 		return idle, err
 	}
-	s, err := d.stream(ctx, events)
+	s, err := d.stream(ctx, events, entire)
 	if err != nil {
 		return idle, err
 	}
@@ -43,71 +43,71 @@ func (d *Dispatcher) round(ctx context.Context) (pause, error) {
 	return idle, nil
 }
 
-// look reads what is due behind an event; nothing while an operator holds the target.
-func (d *Dispatcher) look(ctx context.Context, now time.Time, after int64) ([]event.Event, error) {
+// look reads the events behind one, or from the first unsent one on (0); nothing while an operator holds the target.
+// entire tells that nothing before and among them was left out, so that what follows them may follow.
+func (d *Dispatcher) look(ctx context.Context, now time.Time, after int64) (events []event.Event, entire bool, err error) {
 	paused, err := d.isPaused(ctx)
-	if err != nil || paused {
-		return nil, err
+	switch {
+	case err != nil || paused:
+		return nil, false, err
+	case d.o.Target == event.Schd: // one row a flight: there is no order among them
+		events, err = d.n.Store.DueSchdEvents(ctx, now, after, d.o.Limit)
+		return events, true, err
 	}
-	if d.o.Target == event.Schd {
-		return d.n.Store.DueSchdEvents(ctx, now, after, d.o.Limit)
+	events, err = d.n.Store.NextMsgEvents(ctx, after, d.o.Limit)
+	if err != nil || len(events) > 0 || after > 0 {
+		return events, true, err
 	}
-	return d.n.Store.DueMsgEvents(ctx, now, after, d.o.Limit)
+	events, err = d.n.Store.DueMsgEvents(ctx, now, d.o.Limit)
+	return events, false, err
 }
 
-// stream sends events and, as long as readings are full and land whole, what follows
-// them: while one set is on its way, the set behind it is read and the one before
-// it confirmed. Anything else ends it, and what was read ahead is forgotten: the
-// next round looks at everything again. So does the end of a period, for the
-// sake of what backs off and comes due meanwhile. It returns how the last set fared.
-func (d *Dispatcher) stream(ctx context.Context, events []event.Event) (*sending, error) {
+// stream sends a set of events and, as long as sets are full, entire and land whole, what
+// follows them: while one is on its way, the one behind it is read and the one
+// before it confirmed. Anything else ends it, and what was read ahead is forgotten:
+// the next round looks at everything again. So does the end of a period, for the
+// sake of rows of KAFKA:schd that come due meanwhile. It returns how the last set fared.
+func (d *Dispatcher) stream(ctx context.Context, events []event.Event, entire bool) (*sending, error) {
 	until := d.n.Clock.Now().Add(d.o.Every)
 	for {
 		now := d.n.Clock.Now()
 		s := &sending{d: d, blocked: d.holds.active(now), pending: events, full: len(events) == d.o.Limit}
-		var ahead reading
-		if s.full && now.Before(until) {
+		var ahead chan reading
+		if s.full && entire && now.Before(until) {
 			ahead = d.readAhead(ctx, now, events[len(events)-1].ID)
 		}
 		err := s.run(ctx)
-		next, errRead := ahead.wait()
 		whole := s.landed == len(events)
-		if err = errors.Join(err, errRead); err == nil && whole && len(next) > 0 && ctx.Err() == nil {
-			events = next
+		var next reading
+		if ahead != nil {
+			next = <-ahead
+		}
+		if err = errors.Join(err, next.err); err == nil && whole && len(next.events) > 0 && ctx.Err() == nil {
+			events = next.events
 			continue
 		}
 		if err != nil {
-			d.settle() //nolint:errcheck // what it did not confirm is kept, and the error at hand came first
+			_ = d.settle() // what it did not confirm is kept, and the error at hand came first
 			return s, err
 		}
 		return s, d.confirm(ctx, nil)
 	}
 }
 
-// reading is a set of events that is read while another is sent; nil is none.
-type reading chan struct {
+// reading is a set of events that was read while another was sent.
+type reading struct {
 	events []event.Event
 	err    error
 }
 
-func (d *Dispatcher) readAhead(ctx context.Context, now time.Time, after int64) reading {
-	r := make(reading, 1)
+func (d *Dispatcher) readAhead(ctx context.Context, now time.Time, after int64) chan reading {
+	ahead := make(chan reading, 1)
 	d.beside(func() {
-		events, err := d.look(ctx, now, after)
-		r <- struct {
-			events []event.Event
-			err    error
-		}{events, err}
+		var r reading
+		r.events, _, r.err = d.look(ctx, now, after)
+		ahead <- r
 	})
-	return r
-}
-
-func (r reading) wait() ([]event.Event, error) {
-	if r == nil {
-		return nil, nil
-	}
-	got := <-r
-	return got.events, got.err
+	return ahead
 }
 
 // unconfirmedAhead is how many full readings may have landed while an earlier one is being confirmed.

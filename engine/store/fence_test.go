@@ -135,7 +135,7 @@ func TestFencedWriterWritesNothing(t *testing.T) {
 	s, old := fresh(t)
 	enqueue(t, old, 1, 2)
 	decide(t, old, succeed(1, created(1, flight.Fields{})))
-	events, err := s.DueMsgEvents(t.Context(), noon, 0, 10)
+	events, err := s.DueMsgEvents(t.Context(), noon, 10)
 	if err != nil || len(events) != 1 {
 		t.Fatalf("events: %v, %v", events, err)
 	}

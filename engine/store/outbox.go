@@ -14,8 +14,17 @@ import (
 )
 
 const (
+	sqlNextMsgEvents = `
+SELECT e.event_id, e.target, e.partition_key, e.event_type, e.flid, e.state_version, e.msg_id, e.kind, e.ruleset,
+    e.payload::text, e.attempts, e.created_at, e.resent
+FROM msg_event e
+WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $1
+    AND NOT EXISTS (SELECT FROM msg_event b WHERE b.target = 'KAFKA:msg' AND b.state = 'PENDING' AND b.next_attempt_at IS NOT NULL)
+ORDER BY e.event_id
+LIMIT $2`
+
 	// Unsent events that are due, without those behind an earlier event of their key or flight that
-	// is backing off; up to $4 it does so even if it has come due. next_attempt_at is set only while backing off.
+	// is backing off. next_attempt_at is set only while backing off, or when an operator has ended that.
 	sqlDueMsgEvents = `
 SELECT e.event_id, e.target, e.partition_key, e.event_type, e.flid, e.state_version, e.msg_id, e.kind, e.ruleset,
     e.payload::text, e.attempts, e.created_at, e.resent
@@ -25,11 +34,11 @@ WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $3
     AND NOT EXISTS (
         SELECT FROM msg_event b
         WHERE b.target = 'KAFKA:msg' AND b.state = 'PENDING' AND b.next_attempt_at IS NOT NULL
-            AND b.partition_key = e.partition_key AND b.event_id < e.event_id AND (b.next_attempt_at > $1 OR b.event_id <= $4))
+            AND b.partition_key = e.partition_key AND b.event_id < e.event_id AND b.next_attempt_at > $1)
     AND NOT EXISTS (
         SELECT FROM msg_event b
         WHERE b.target = 'KAFKA:msg' AND b.state = 'PENDING' AND b.next_attempt_at IS NOT NULL
-            AND b.flid = e.flid AND b.event_id < e.event_id AND (b.next_attempt_at > $1 OR b.event_id <= $4))
+            AND b.flid = e.flid AND b.event_id < e.event_id AND b.next_attempt_at > $1)
 ORDER BY e.event_id
 LIMIT $2`
 
@@ -37,7 +46,7 @@ LIMIT $2`
 	// Only then does being blocked spread from a flight to a key and on to another flight,
 	// beyond what the statement above sees; as long as keys are flights, this is empty.
 	sqlLanes = `
-SELECT e.event_id, e.partition_key, e.flid, COALESCE(e.next_attempt_at > $1 OR (e.next_attempt_at IS NOT NULL AND e.event_id <= $4), false)
+SELECT e.event_id, e.partition_key, e.flid, COALESCE(e.next_attempt_at > $1, false)
 FROM msg_event e
 WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $2 AND e.event_id <= $3
     AND EXISTS (
@@ -71,24 +80,29 @@ UPDATE msg_event SET state = 'DEAD', dead_at = $6, attempts = $4, next_attempt_a
 WHERE event_id = $1 AND target = $2 AND state_version = $3 AND state = 'PENDING'`
 )
 
-// DueMsgEvents are unsent events of KAFKA:msg with ids above after, ascending, each only when every earlier
-// unsent event of the same key or the same flight is in the result before it, or was up to after and did not back off:
-// that one the caller has in hand. An event that backs off holds up its lane and nothing else; a dead one holds up nothing.
-func (s *Store) DueMsgEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+// NextMsgEvents are the unsent events of KAFKA:msg with ids above after, ascending: none is left out. While any event
+// backs off there are none, and DueMsgEvents tells which may go all the same.
+func (s *Store) NextMsgEvents(ctx context.Context, after int64, limit int) ([]event.Event, error) {
+	return list(ctx, s, "read next events", sqlNextMsgEvents, scanEvent, after, limit)
+}
+
+// DueMsgEvents are unsent events of KAFKA:msg by id, each only when every earlier unsent event
+// of the same key or the same flight is in the result before it. An event that backs
+// off holds up its lane and nothing else; a dead one holds up nothing.
+func (s *Store) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
 	var out []event.Event
 	blocked := lanes{keys: map[string]bool{}, flights: map[int64]bool{}}
-	inHand, lanesFrom := after, int64(0)
-	for len(out) < limit {
-		due, err := list(ctx, s, "read due events", sqlDueMsgEvents, scanEvent, now, limit, after, inHand)
+	for after := int64(0); len(out) < limit; {
+		due, err := list(ctx, s, "read due events", sqlDueMsgEvents, scanEvent, now, limit, after)
 		if err != nil || len(due) == 0 {
 			return out, err
 		}
 		last := due[len(due)-1].ID
-		others, err := list(ctx, s, "read lanes", sqlLanes, scanLane, now, lanesFrom, last, inHand)
+		others, err := list(ctx, s, "read lanes", sqlLanes, scanLane, now, after, last)
 		if err != nil {
 			return nil, err
 		}
-		after, lanesFrom = last, last
+		after = last
 		out = append(out, blocked.pass(due, others)...)
 		if len(due) < limit {
 			break

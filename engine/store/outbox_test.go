@@ -66,11 +66,29 @@ func TestDueMsgEventsKeepLanes(t *testing.T) {
 		insertEvent(t, s, e.id, e.key, e.flid, e.wait, e.state)
 	}
 	for limit, want := range map[int][]int64{100: {3, 4, 5, 7, 11}, 3: {3, 4, 5}, 1: {3}} {
-		got, err := s.DueMsgEvents(t.Context(), noon, 0, limit)
+		got, err := s.DueMsgEvents(t.Context(), noon, limit)
 		if diff := cmp.Diff(want, eventIDs(got)); err != nil || diff != "" {
 			t.Errorf("limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
 	}
+}
+
+type unsent struct {
+	id    int64
+	waits bool
+}
+
+func following(all []unsent, after int64, limit int) []int64 {
+	ids := []int64{}
+	for _, u := range all {
+		switch {
+		case u.waits:
+			return []int64{}
+		case u.id > after && len(ids) < limit:
+			ids = append(ids, u.id)
+		}
+	}
+	return ids
 }
 
 // What is due follows from one rule; here it is worked out the slow way.
@@ -83,6 +101,7 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 		limit := rapid.IntRange(1, 6).Draw(t, "limit")
 		keys, flights := map[string]bool{}, map[int64]bool{}
 		want := []int64{}
+		var all []unsent
 		same := rapid.Bool().Draw(t, "keys are flights")
 		events := rapid.Int64Range(1, 14).Draw(t, "events")
 		for id := int64(1); id <= events; id++ {
@@ -94,6 +113,9 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 			state := rapid.SampledFrom([]event.State{event.Pending, event.Pending, event.Pending, event.Dead, event.Sent}).Draw(t, "state")
 			wait := time.Duration(rapid.SampledFrom([]int{0, 0, 0, -5, 5}).Draw(t, "wait")) * time.Second
 			insertEvent(t, s, id, key, flid, wait, state)
+			if state == event.Pending {
+				all = append(all, unsent{id, wait != 0})
+			}
 			switch {
 			case state != event.Pending:
 			case wait > 0 || keys[key] || flights[flid]:
@@ -102,7 +124,12 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 				want = append(want, id)
 			}
 		}
-		got, err := s.DueMsgEvents(context.Background(), noon, 0, limit)
+		after := rapid.SampledFrom([]int64{0, 0, 3, 7}).Draw(t, "after")
+		next, err := s.NextMsgEvents(context.Background(), after, limit)
+		if diff := cmp.Diff(following(all, after, limit), eventIDs(next)); err != nil || diff != "" {
+			t.Fatalf("next after %d, limit %d: %v (-want +got):\n%s", after, limit, err, diff)
+		}
+		got, err := s.DueMsgEvents(context.Background(), noon, limit)
 		if diff := cmp.Diff(want, eventIDs(got)); err != nil || diff != "" {
 			t.Fatalf("limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
@@ -163,7 +190,7 @@ func TestConfirmedAndBuriedEvents(t *testing.T) {
 	s, w := fresh(t)
 	enqueue(t, w, 1, 1)
 	decide(t, w, succeed(1, created(1, flight.Fields{}), created(2, flight.Fields{}), created(3, flight.Fields{})))
-	due, err := s.DueMsgEvents(t.Context(), noon, 0, 10)
+	due, err := s.DueMsgEvents(t.Context(), noon, 10)
 	if err != nil || len(due) != 3 {
 		t.Fatalf("due: %+v, %v", due, err)
 	}
@@ -190,7 +217,7 @@ func TestConfirmedAndBuriedEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if left, _ := s.DueMsgEvents(t.Context(), noon, 0, 10); len(left) != 0 {
+	if left, _ := s.DueMsgEvents(t.Context(), noon, 10); len(left) != 0 {
 		t.Errorf("still due: %+v", left)
 	}
 	c, err := s.Counts(t.Context())

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -31,7 +32,23 @@ type memory struct {
 	done   chan struct{} // closed when nothing is unsent
 }
 
-func (m *memory) DueMsgEvents(_ context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+func (m *memory) NextMsgEvents(_ context.Context, after int64, limit int) ([]event.Event, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var next []event.Event
+	for _, e := range m.events {
+		switch {
+		case m.state[e.ID] != "":
+		case !m.next[e.ID].IsZero():
+			return nil, nil
+		case e.ID > after && len(next) < limit:
+			next = append(next, e)
+		}
+	}
+	return next, nil
+}
+
+func (m *memory) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]event.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var due []event.Event
@@ -39,8 +56,8 @@ func (m *memory) DueMsgEvents(_ context.Context, now time.Time, after int64, lim
 	for _, e := range m.events {
 		key, flid := "k"+e.Key, "f"+e.FLID.String()
 		switch {
-		case m.state[e.ID] != "", e.ID <= after && m.next[e.ID].IsZero(): // settled, or in hand
-		case e.ID <= after || waiting[key] || waiting[flid] || m.next[e.ID].After(now):
+		case m.state[e.ID] != "":
+		case waiting[key] || waiting[flid] || m.next[e.ID].After(now):
 			waiting[key], waiting[flid] = true, true
 		case len(due) < limit:
 			due = append(due, e)
@@ -50,7 +67,8 @@ func (m *memory) DueMsgEvents(_ context.Context, now time.Time, after int64, lim
 }
 
 func (m *memory) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
-	return m.DueMsgEvents(ctx, now, after, limit)
+	due, err := m.DueMsgEvents(ctx, now, limit)
+	return slices.DeleteFunc(due, func(e event.Event) bool { return e.ID <= after }), err
 }
 
 func (m *memory) settle(id int64, s event.State) {
