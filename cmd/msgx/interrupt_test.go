@@ -20,7 +20,7 @@ func TestASignalEndsWhatLasts(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(t.Context())
 			nothing, end := io.Pipe()
-			defer end.Close() //nolint:errcheck // it lets the read go
+			defer end.Close() // it lets the read go
 			var errs strings.Builder
 			ended := make(chan int, 1)
 			go func() { ended <- execute(ctx, strings.Fields(line), nothing, io.Discard, &errs) }()
@@ -46,7 +46,7 @@ func TestASignalEndsWhatLasts(t *testing.T) {
 func TestASignalAnswersAQuestion(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	nothing, end := io.Pipe()
-	defer end.Close() //nolint:errcheck // it lets the read go
+	defer end.Close() // it lets the read go
 	answered := make(chan bool, 1)
 	go func() { answered <- agreed(ctx, nothing, io.Discard, "write it? ") }()
 	stop()
