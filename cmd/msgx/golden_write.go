@@ -42,7 +42,7 @@ func replaceFile(file string, was, text []byte) (err error) {
 		return err
 	}
 	if !bytes.Equal(now, was) {
-		return fmt.Errorf("%s has changed since it was read; nothing is written, look at the difference again", file)
+		return fmt.Errorf("%s has changed since it was read; nothing is written; look at it again", file)
 	}
 	return os.Rename(beside.Name(), full)
 }

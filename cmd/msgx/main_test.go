@@ -304,6 +304,12 @@ func TestRulesBenchPrintsGoBenchmarks(t *testing.T) {
 			counts[f[1]] = f[2]
 		}
 	}
+	// A case may expect that a rule fails; the others are measured all the same.
+	failing := candidate(t, "rules/flop-stnd@1.lua", "    return", "    if msg.records[1].flid ~= nil then error(\"never\") end\n    return")
+	r := run("rules", "bench", "--time", "1ms", "--kind", "FLOP-(STND|GTDT)", "--set", "rules.dir="+failing)
+	if r.code != 0 || !strings.Contains(r.out, "FLOP-GTDT") || strings.Contains(r.out, "FLOP-STND") || !strings.Contains(r.err, "left out: case flop-stnd: ") {
+		t.Errorf("a rule that fails: exit %d, %s%s", r.code, r.out, r.err)
+	}
 	for _, args := range [][]string{{"--kind", "NOPE"}, {"--kind", "("}, {"--time", "0s"}} {
 		if r := run(append([]string{"rules", "bench"}, args...)...); r.code != exitUsage {
 			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)
