@@ -97,7 +97,7 @@ func (p *place) day(ctx context.Context, o Options, c *config.Config, ended chan
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(o.Out, "feed        seed %d: %d messages\n\n", o.Seed, len(messages))
+	fmt.Fprintf(o.Out, "feed        seed %d: %d messages; one of them fails on purpose and holds the line through all its tries\n\n", o.Seed, len(messages))
 	watch, err := p.watch(ctx, c, o.Out, len(messages))
 	if err != nil {
 		return nil, err
