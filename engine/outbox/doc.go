@@ -6,6 +6,14 @@
 // what is due, freezes that set of events, sends it in waves, and records what
 // the broker answered. No database transaction is open while sending.
 //
+// # Streams
+//
+// A backlog is delivered as a stream: while one set of events is on its way, the next is
+// read and what landed before is confirmed, so that neither the broker nor the database
+// waits for the other. A stream goes on only while each set is full, complete (no event
+// up to its end is left out, because none backs off) and lands whole; anything else ends it,
+// what was read ahead is forgotten, and the next round looks at everything from the start.
+//
 // # Lanes
 //
 // Two events share a lane when they have the same key or tell of the same

@@ -55,6 +55,7 @@ type table struct {
 	rows                    []*row
 	fail                    func(operation string) error // nil for a database that works
 	confirms, defers, reads int
+	afters                  []int64 // behind which event each reading began
 }
 
 // put replaces the rows while a dispatcher runs.
@@ -71,18 +72,50 @@ func (b *table) failing(operation string) error {
 	return b.fail(operation)
 }
 
-func (b *table) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]event.Event, error) {
+func (b *table) NextMsgEvents(_ context.Context, after int64, limit int) ([]event.Event, error) {
+	if err := b.failing("next"); err != nil {
+		return nil, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reads++
+	b.afters = append(b.afters, after)
+	var next []event.Event
+	for _, r := range b.rows {
+		switch {
+		case r.state != event.Pending:
+		case !r.next.IsZero():
+			return nil, nil
+		case r.ID > after && len(next) < limit:
+			next = append(next, r.Event)
+		}
+	}
+	return next, nil
+}
+
+func (b *table) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]event.Event, error) {
+	return b.due(now, 0, limit)
+}
+
+func (b *table) DueSchdEvents(_ context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+	b.mu.Lock()
+	b.reads++
+	b.afters = append(b.afters, after)
+	b.mu.Unlock()
+	return b.due(now, after, limit)
+}
+
+func (b *table) due(now time.Time, after int64, limit int) ([]event.Event, error) {
 	if err := b.failing("due"); err != nil {
 		return nil, err
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	var due []event.Event
 	waiting := newLanes()
 	for _, r := range b.rows {
 		switch {
-		case r.state != event.Pending:
+		case r.state != event.Pending || r.ID <= after:
 		case waiting.blocked(r.Event) || r.next.After(now):
 			waiting.block(r.Event)
 		case len(due) < limit:
@@ -90,10 +123,6 @@ func (b *table) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]eve
 		}
 	}
 	return due, nil
-}
-
-func (b *table) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	return b.DueMsgEvents(ctx, now, limit)
 }
 
 func (b *table) find(e event.Event) *row {
@@ -106,10 +135,12 @@ func (b *table) find(e event.Event) *row {
 }
 
 func (b *table) ConfirmEvents(ctx context.Context, sent []event.Delivery, at time.Time) error {
-	b.confirms++
 	if err := errors.Join(ctx.Err(), b.failing("confirm")); err != nil {
 		return err
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.confirms++
 	for _, d := range sent {
 		if r := b.find(d.Event); r != nil {
 			r.state, r.sentAt = event.Sent, at
@@ -249,6 +280,7 @@ func newBench(t *testing.T, o Options, rows []*row) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.beside = func(work func()) { work() } // the clock and the draws of a test are one goroutine's
 	b.d = d
 	return b
 }

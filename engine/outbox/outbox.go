@@ -18,10 +18,13 @@ import (
 
 // Store is what a dispatcher needs of the outbox table. Every write is fenced.
 type Store interface {
+	// NextMsgEvents returns the unsent events of KAFKA:msg with ids above after, ascending and
+	// without leaving any out; none while any unsent event backs off.
+	NextMsgEvents(ctx context.Context, after int64, limit int) ([]event.Event, error)
 	// DueMsgEvents returns unsent events of KAFKA:msg in ascending order of id,
 	// leaving out any that has an earlier unsent event of its key or flight outside the result.
 	DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error)
-	DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error)
+	DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error)
 	// ConfirmEvents marks events as sent, KAFKA:schd only where id and version still match.
 	ConfirmEvents(ctx context.Context, sent []event.Delivery, at time.Time) error
 	DeferEvent(ctx context.Context, e event.Event, attempts int, next time.Time, reason string) error
@@ -101,7 +104,9 @@ type Dispatcher struct {
 	poke    clock.Poke
 
 	holds       holds
-	unconfirmed []event.Delivery
+	unconfirmed []event.Delivery // landed, and to be confirmed
+	confirming  *confirming      // nil when none is on its way
+	beside      func(func())     // runs something while the caller goes on
 	broker      trouble
 	store       outage.Outage
 	paused      bool
@@ -127,6 +132,7 @@ func New(o Options, n Needs) (*Dispatcher, error) {
 	return &Dispatcher{
 		o: o, n: n, log: log, metrics: m, poke: clock.NewPoke(),
 		holds:  newHolds(),
+		beside: func(work func()) { go work() },
 		broker: trouble{log: log, what: "broker"},
 		store:  outage.Outage{Log: n.Log, Stage: string(o.Target), Server: "postgres", Waits: o.Waits},
 	}, nil

@@ -17,57 +17,152 @@ const reasonLimit = 300
 // measureEvery is how often the backlog is counted.
 const measureEvery = 5 * time.Second
 
-// round reads what is due once and sends it, and says what to wait for next.
-// Its errors are the store's and the lease's.
+// round reads what is due, sends it, and says what to wait for next. Its errors
+// are the store's and the lease's.
 func (d *Dispatcher) round(ctx context.Context) (pause, error) {
 	idle := pause{length: d.o.Every, early: true}
 	if err := d.confirm(ctx, nil); err != nil {
 		return idle, err
 	}
 	d.measure(ctx)
-	paused, err := d.isPaused(ctx)
-	if err != nil || paused {
-		return idle, err
-	}
-	now := d.n.Clock.Now()
-	events, err := d.due(ctx, now)
+	events, entire, err := d.look(ctx, d.n.Clock.Now(), 0)
 	if err != nil {
 		return idle, err
 	}
-	s := &sending{d: d, blocked: d.holds.active(now), pending: events}
-	if err := s.run(ctx); err != nil {
+	s, err := d.stream(ctx, events, entire)
+	if err != nil {
 		return idle, err
 	}
 	d.store.Over() // not before: a database may read well and refuse to write
 	switch {
 	case s.unreachable && s.landed == 0:
 		return pause{length: step(d.o.Waits, d.broker.count)}, nil
-	case len(events) == d.o.Limit && s.landed+s.buried > 0:
+	case s.full && s.landed+s.buried > 0:
 		return pause{}, nil
 	}
 	return idle, nil
 }
 
-func (d *Dispatcher) due(ctx context.Context, now time.Time) ([]event.Event, error) {
-	if d.o.Target == event.Schd {
-		return d.n.Store.DueSchdEvents(ctx, now, d.o.Limit)
+// look reads the events behind one, or from the first unsent one on (0); nothing while an operator holds the target.
+// entire tells that nothing before and among them was left out, so that what follows them may follow.
+func (d *Dispatcher) look(ctx context.Context, now time.Time, after int64) (events []event.Event, entire bool, err error) {
+	paused, err := d.isPaused(ctx)
+	switch {
+	case err != nil || paused:
+		return nil, false, err
+	case d.o.Target == event.Schd: // one row a flight: there is no order among them
+		events, err = d.n.Store.DueSchdEvents(ctx, now, after, d.o.Limit)
+		return events, true, err
 	}
-	return d.n.Store.DueMsgEvents(ctx, now, d.o.Limit)
+	events, err = d.n.Store.NextMsgEvents(ctx, after, d.o.Limit)
+	if err != nil || len(events) > 0 || after > 0 {
+		return events, true, err
+	}
+	events, err = d.n.Store.DueMsgEvents(ctx, now, d.o.Limit)
+	return events, false, err
+}
+
+// stream sends a set of events and, as long as sets are full, entire and land whole, what
+// follows them: while one is on its way, the one behind it is read and the one
+// before it confirmed. Anything else ends it, and what was read ahead is forgotten:
+// the next round looks at everything again. So does the end of a period, for the
+// sake of rows of KAFKA:schd that come due meanwhile. It returns how the last set fared.
+func (d *Dispatcher) stream(ctx context.Context, events []event.Event, entire bool) (*sending, error) {
+	until := d.n.Clock.Now().Add(d.o.Every)
+	for {
+		now := d.n.Clock.Now()
+		s := &sending{d: d, blocked: d.holds.active(now), pending: events, full: len(events) == d.o.Limit}
+		var ahead chan reading
+		if s.full && entire && now.Before(until) {
+			ahead = d.readAhead(ctx, now, events[len(events)-1].ID)
+		}
+		err := s.run(ctx)
+		whole := s.landed == len(events)
+		var next reading
+		if ahead != nil {
+			next = <-ahead
+		}
+		if err = errors.Join(err, next.err); err == nil && whole && len(next.events) > 0 && ctx.Err() == nil {
+			events = next.events
+			continue
+		}
+		if err != nil {
+			_ = d.settle() // what it did not confirm is kept, and the error at hand came first
+			return s, err
+		}
+		return s, d.confirm(ctx, nil)
+	}
+}
+
+// reading is a set of events that was read while another was sent.
+type reading struct {
+	events []event.Event
+	err    error
+}
+
+func (d *Dispatcher) readAhead(ctx context.Context, now time.Time, after int64) chan reading {
+	ahead := make(chan reading, 1)
+	d.beside(func() {
+		var r reading
+		r.events, _, r.err = d.look(ctx, now, after)
+		ahead <- r
+	})
+	return ahead
+}
+
+// unconfirmedAhead is how many full readings may have landed while an earlier one is being confirmed.
+const unconfirmedAhead = 4
+
+// confirming is a confirmation on its way.
+type confirming struct {
+	sent []event.Delivery
+	done chan error
 }
 
 // confirm records what landed, this time or before the database went away.
 func (d *Dispatcher) confirm(ctx context.Context, landed []event.Delivery) error {
 	d.unconfirmed = append(d.unconfirmed, landed...)
-	if len(d.unconfirmed) == 0 {
+	if err := d.settle(); err != nil || len(d.unconfirmed) == 0 {
+		return err
+	}
+	d.begin(ctx)
+	return d.settle()
+}
+
+// confirmBeside records what landed while the caller goes on. Its error may be that of an earlier one.
+func (d *Dispatcher) confirmBeside(ctx context.Context, landed []event.Delivery) error {
+	d.unconfirmed = append(d.unconfirmed, landed...)
+	if d.confirming != nil && len(d.confirming.done) == 0 && len(d.unconfirmed) < unconfirmedAhead*d.o.Limit {
 		return nil
 	}
-	err := d.call(ctx, func(ctx context.Context) error {
-		return d.n.Store.ConfirmEvents(ctx, d.unconfirmed, d.n.Clock.Now())
-	})
-	if err != nil {
-		return fmt.Errorf("confirm %d events: %w", len(d.unconfirmed), err)
+	if err := d.settle(); err != nil {
+		return err
 	}
-	d.unconfirmed = nil
+	d.begin(ctx)
+	return nil
+}
+
+func (d *Dispatcher) begin(ctx context.Context) {
+	c := &confirming{sent: d.unconfirmed, done: make(chan error, 1)}
+	d.confirming, d.unconfirmed = c, nil
+	at := d.n.Clock.Now()
+	d.beside(func() {
+		c.done <- d.call(ctx, func(ctx context.Context) error { return d.n.Store.ConfirmEvents(ctx, c.sent, at) })
+	})
+}
+
+// settle waits for the confirmation on its way, if there is one; what it did not
+// confirm is unconfirmed again.
+func (d *Dispatcher) settle() error {
+	c := d.confirming
+	if c == nil {
+		return nil
+	}
+	d.confirming = nil
+	if err := <-c.done; err != nil {
+		d.unconfirmed = append(c.sent, d.unconfirmed...)
+		return fmt.Errorf("confirm %d events: %w", len(c.sent), err)
+	}
 	return nil
 }
 
@@ -107,6 +202,7 @@ type sending struct {
 	pending  []event.Event // ascending
 	suspects []event.Event // to be sent one by one, ascending
 
+	full           bool // there may be more
 	landed, buried int
 	unreachable    bool
 	troubled       bool
@@ -189,6 +285,9 @@ func (s *sending) send(ctx context.Context, wave []event.Event) (moved bool, err
 	s.d.metrics.sent.Add(float64(len(landed)))
 	// What was not tried goes first in the next wave; what follows in its lanes is in pending, behind it.
 	s.pending = append(untried, s.pending...)
+	if len(landed) == len(wave) {
+		return true, s.d.confirmBeside(ctx, landed)
+	}
 	if err := s.d.confirm(ctx, landed); err != nil {
 		return false, err
 	}

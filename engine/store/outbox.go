@@ -14,8 +14,17 @@ import (
 )
 
 const (
+	sqlNextMsgEvents = `
+SELECT e.event_id, e.target, e.partition_key, e.event_type, e.flid, e.state_version, e.msg_id, e.kind, e.ruleset,
+    e.payload::text, e.attempts, e.created_at, e.resent
+FROM msg_event e
+WHERE e.target = 'KAFKA:msg' AND e.state = 'PENDING' AND e.event_id > $1
+    AND NOT EXISTS (SELECT FROM msg_event b WHERE b.target = 'KAFKA:msg' AND b.state = 'PENDING' AND b.next_attempt_at IS NOT NULL)
+ORDER BY e.event_id
+LIMIT $2`
+
 	// Unsent events that are due, without those behind an earlier event of their key or flight that
-	// is backing off. next_attempt_at is set only while backing off.
+	// is backing off. next_attempt_at is set only while backing off, or when an operator has ended that.
 	sqlDueMsgEvents = `
 SELECT e.event_id, e.target, e.partition_key, e.event_type, e.flid, e.state_version, e.msg_id, e.kind, e.ruleset,
     e.payload::text, e.attempts, e.created_at, e.resent
@@ -49,7 +58,7 @@ ORDER BY e.event_id`
 SELECT e.event_id, e.target, e.partition_key, e.event_type, e.flid, e.state_version, e.msg_id, e.kind, e.ruleset,
     e.payload::text, e.attempts, e.created_at, e.resent
 FROM msg_event e
-WHERE e.target = 'KAFKA:schd' AND e.state = 'PENDING' AND (e.next_attempt_at IS NULL OR e.next_attempt_at <= $1)
+WHERE e.target = 'KAFKA:schd' AND e.state = 'PENDING' AND e.event_id > $3 AND (e.next_attempt_at IS NULL OR e.next_attempt_at <= $1)
 ORDER BY e.event_id
 LIMIT $2`
 
@@ -70,6 +79,12 @@ WHERE event_id = $1 AND target = $2 AND state_version = $3 AND state = 'PENDING'
 UPDATE msg_event SET state = 'DEAD', dead_at = $6, attempts = $4, next_attempt_at = NULL, last_error = $5
 WHERE event_id = $1 AND target = $2 AND state_version = $3 AND state = 'PENDING'`
 )
+
+// NextMsgEvents are the unsent events of KAFKA:msg with ids above after, ascending: none is left out. While any event
+// backs off there are none, and DueMsgEvents tells which may go all the same.
+func (s *Store) NextMsgEvents(ctx context.Context, after int64, limit int) ([]event.Event, error) {
+	return list(ctx, s, "read next events", sqlNextMsgEvents, scanEvent, after, limit)
+}
 
 // DueMsgEvents are unsent events of KAFKA:msg by id, each only when every earlier unsent event
 // of the same key or the same flight is in the result before it. An event that backs
@@ -139,9 +154,9 @@ func scanLane(row pgx.CollectableRow) (l lane, err error) {
 	return l, err
 }
 
-// DueSchdEvents are the unsent rows of KAFKA:schd, oldest first.
-func (s *Store) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	return list(ctx, s, "read due schedule events", sqlDueSchdEvents, scanEvent, now, limit)
+// DueSchdEvents are the unsent rows of KAFKA:schd with ids above after, oldest first.
+func (s *Store) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+	return list(ctx, s, "read due schedule events", sqlDueSchdEvents, scanEvent, now, limit, after)
 }
 
 func scanEvent(row pgx.CollectableRow) (e event.Event, err error) {

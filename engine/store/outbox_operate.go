@@ -26,14 +26,15 @@ WHERE ($1 = '' OR e.state = $1) AND ($2 = '' OR e.target = $2) AND ($3::bigint I
 ORDER BY e.event_id DESC
 LIMIT $6`
 
-	// A dead event is sent again under its id, behind what is in its lane by then; one that backs off is due at once.
+	// A dead event is sent again under its id, behind what is in its lane by then; one that backs off is due at once. Both keep a
+	// time, though one that has come: what has none may be taken for what a dispatcher has in hand (NextMsgEvents).
 	sqlRetryEvents = `
 WITH before AS (
     SELECT e.event_id, e.target, e.flid, e.state_version, e.state, e.attempts, e.last_error, e.next_attempt_at
     FROM msg_event e WHERE e.event_id = ANY ($1::bigint[]) AND (e.state = 'DEAD' OR (e.state = 'PENDING' AND e.next_attempt_at IS NOT NULL))
     ORDER BY e.event_id FOR UPDATE
 ), changed AS (
-    UPDATE msg_event e SET state = 'PENDING', attempts = CASE WHEN b.state = 'DEAD' THEN 0 ELSE e.attempts END, next_attempt_at = NULL, dead_at = NULL,
+    UPDATE msg_event e SET state = 'PENDING', attempts = CASE WHEN b.state = 'DEAD' THEN 0 ELSE e.attempts END, next_attempt_at = e.created_at, dead_at = NULL,
         resent = e.resent OR b.state = 'DEAD'
     FROM before b WHERE e.event_id = b.event_id
     RETURNING e.event_id

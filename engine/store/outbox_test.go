@@ -73,6 +73,24 @@ func TestDueMsgEventsKeepLanes(t *testing.T) {
 	}
 }
 
+type unsent struct {
+	id    int64
+	waits bool
+}
+
+func following(all []unsent, after int64, limit int) []int64 {
+	ids := []int64{}
+	for _, u := range all {
+		switch {
+		case u.waits:
+			return []int64{}
+		case u.id > after && len(ids) < limit:
+			ids = append(ids, u.id)
+		}
+	}
+	return ids
+}
+
 // What is due follows from one rule; here it is worked out the slow way.
 func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 	s, _ := fresh(t)
@@ -83,6 +101,7 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 		limit := rapid.IntRange(1, 6).Draw(t, "limit")
 		keys, flights := map[string]bool{}, map[int64]bool{}
 		want := []int64{}
+		var all []unsent
 		same := rapid.Bool().Draw(t, "keys are flights")
 		events := rapid.Int64Range(1, 14).Draw(t, "events")
 		for id := int64(1); id <= events; id++ {
@@ -94,6 +113,9 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 			state := rapid.SampledFrom([]event.State{event.Pending, event.Pending, event.Pending, event.Dead, event.Sent}).Draw(t, "state")
 			wait := time.Duration(rapid.SampledFrom([]int{0, 0, 0, -5, 5}).Draw(t, "wait")) * time.Second
 			insertEvent(t, s, id, key, flid, wait, state)
+			if state == event.Pending {
+				all = append(all, unsent{id, wait != 0})
+			}
 			switch {
 			case state != event.Pending:
 			case wait > 0 || keys[key] || flights[flid]:
@@ -101,6 +123,11 @@ func TestDueMsgEventsAgainstTheRule(t *testing.T) {
 			case len(want) < limit:
 				want = append(want, id)
 			}
+		}
+		after := rapid.SampledFrom([]int64{0, 0, 3, 7}).Draw(t, "after")
+		next, err := s.NextMsgEvents(context.Background(), after, limit)
+		if diff := cmp.Diff(following(all, after, limit), eventIDs(next)); err != nil || diff != "" {
+			t.Fatalf("next after %d, limit %d: %v (-want +got):\n%s", after, limit, err, diff)
 		}
 		got, err := s.DueMsgEvents(context.Background(), noon, limit)
 		if diff := cmp.Diff(want, eventIDs(got)); err != nil || diff != "" {
@@ -114,7 +141,7 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	enqueue(t, w, 1, 4)
 	first := created(7, flight.Fields{})
 	decide(t, w, succeed(1, first))
-	sent, err := s.DueSchdEvents(t.Context(), noon, 10)
+	sent, err := s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if err != nil || len(sent) != 1 || sent[0].Version != 1 || string(sent[0].Payload) != `{"flid":"7","version":1}` {
 		t.Fatalf("due: %+v, %v", sent, err)
 	}
@@ -124,7 +151,7 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	}
 	second := next(first.After, flight.Fields{"STND": "2"})
 	decide(t, w, succeed(2, second))
-	due, err := s.DueSchdEvents(t.Context(), noon, 10)
+	due, err := s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if err != nil || len(due) != 1 || due[0].Version != 2 || due[0].ID <= sent[0].ID || due[0].Attempts != 0 {
 		t.Fatalf("due after version 2: %+v, %v", due, err)
 	}
@@ -138,14 +165,14 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	if err := w.BuryEvent(t.Context(), sent[0], 1, "x", noon); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("bury the old generation: got %v, want ErrMoved", err)
 	}
-	if due, _ := s.DueSchdEvents(t.Context(), noon, 10); len(due) != 1 {
+	if due, _ := s.DueSchdEvents(t.Context(), noon, 0, 10); len(due) != 1 {
 		t.Fatalf("the new generation is not due any more: %+v", due)
 	}
 	// An older version never replaces a newer one.
 	late := succeed(3)
 	late.Effects.Events = []event.Event{{Target: event.Schd, Key: "7", Type: event.Upsert, FLID: 7, Version: 1, Payload: []byte(`{}`)}}
 	decide(t, w, late)
-	due, _ = s.DueSchdEvents(t.Context(), noon, 10)
+	due, _ = s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if len(due) != 1 || due[0].Version != 2 {
 		t.Errorf("after a late version 1: %+v, want version 2", due)
 	}
@@ -153,7 +180,7 @@ func TestSchdIsOneRowThatOnlyGoesForward(t *testing.T) {
 	gone := succeed(4)
 	gone.Effects.Events = []event.Event{{Target: event.Schd, Key: "7", Type: event.Tombstone, FLID: 7, Version: 2}}
 	decide(t, w, gone)
-	due, _ = s.DueSchdEvents(t.Context(), noon, 10)
+	due, _ = s.DueSchdEvents(t.Context(), noon, 0, 10)
 	if len(due) != 1 || due[0].Type != event.Tombstone || due[0].Payload != nil {
 		t.Errorf("after the tombstone: %+v", due)
 	}

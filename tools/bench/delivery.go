@@ -159,7 +159,7 @@ func (d *delivery) drainEvents(ctx context.Context, target event.Target) (took t
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(10 * time.Millisecond):
+			case <-time.After(30 * time.Millisecond):
 			}
 		}
 	})
@@ -172,11 +172,10 @@ func (d *delivery) sendAlone(ctx context.Context, target event.Target) (time.Dur
 		return 0, err
 	}
 	var records []event.Record
-	due := d.store.DueMsgEvents
+	events, err := d.store.NextMsgEvents(ctx, 0, d.events)
 	if target == event.Schd {
-		due = d.store.DueSchdEvents
+		events, err = d.store.DueSchdEvents(ctx, time.Now(), 0, d.events)
 	}
-	events, err := due(ctx, time.Now(), d.events)
 	if err != nil {
 		return 0, err
 	}

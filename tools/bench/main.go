@@ -34,7 +34,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 4, "rounds; the median counts")
 	flag.IntVar(&o.drain, "drain", 100000, "messages of the drain whose memory is measured; 0 leaves it out")
 	flag.IntVar(&o.events, "events", 20000, "events of a round of delivery; 0 leaves it out")
-	flag.Float64Var(&o.minDelivery, "min-delivery", 0.1, "fail below this ratio of delivery to sending without an outbox")
+	flag.Float64Var(&o.minDelivery, "min-delivery", 0.15, "fail below this ratio of delivery to sending without an outbox")
 	flag.Float64Var(&o.minRatio, "min-ratio", 0.6, "fail below this ratio to the floor")
 	flag.IntVar(&o.maxRSS, "max-rss", 200, "fail above this many MB resident")
 	flag.Parse()

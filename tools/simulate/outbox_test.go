@@ -49,9 +49,31 @@ func (o *outboxTable) confirmed(id int64) bool {
 	return slices.ContainsFunc(o.entries, func(e *entry) bool { return e.ID == id && e.state == event.Sent })
 }
 
+// A dispatcher reads and confirms while it sends.
+func (c conn) reading() conn    { c.slot += slotMsgReading - slotMsg; return c }
+func (c conn) confirming() conn { c.slot += slotMsgConfirming - slotMsg; return c }
+
+// NextMsgEvents are the unsent events behind one, none while any backs off.
+func (c conn) NextMsgEvents(ctx context.Context, after int64, limit int) ([]event.Event, error) {
+	if _, err := c.reading().at(ctx, reads, "NextMsgEvents", nil); err != nil {
+		return nil, err
+	}
+	var next []event.Event
+	for _, e := range c.world().db.table.entries {
+		switch {
+		case e.Target != event.Msg || e.state != event.Pending:
+		case !e.next.IsZero():
+			return nil, nil
+		case e.ID > after && len(next) < limit:
+			next = append(next, e.Event)
+		}
+	}
+	return next, nil
+}
+
 // DueMsgEvents are unsent events whose lanes are free.
 func (c conn) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	if _, err := c.at(ctx, reads, "DueMsgEvents", nil); err != nil {
+	if _, err := c.reading().at(ctx, reads, "DueMsgEvents", nil); err != nil {
 		return nil, err
 	}
 	keys, flights := map[string]bool{}, map[string]bool{}
@@ -72,13 +94,13 @@ func (c conn) DueMsgEvents(ctx context.Context, now time.Time, limit int) ([]eve
 }
 
 // DueSchdEvents are unsent rows.
-func (c conn) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	if _, err := c.at(ctx, reads, "DueSchdEvents", nil); err != nil {
+func (c conn) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+	if _, err := c.reading().at(ctx, reads, "DueSchdEvents", nil); err != nil {
 		return nil, err
 	}
 	var due []event.Event
 	for _, e := range c.world().db.table.entries {
-		if e.Target == event.Schd && e.state == event.Pending && !e.next.After(now) && len(due) < limit {
+		if e.Target == event.Schd && e.state == event.Pending && e.ID > after && !e.next.After(now) && len(due) < limit {
 			due = append(due, e.Event)
 		}
 	}
@@ -93,7 +115,7 @@ func (c conn) ConfirmEvents(ctx context.Context, sent []event.Delivery, _ time.T
 		ids = append(ids, d.Event.ID)
 	}
 	sent = slices.Clone(sent)
-	err := c.write(ctx, writes, "ConfirmEvents", ids, func() error {
+	err := c.confirming().write(ctx, writes, "ConfirmEvents", ids, func() error {
 		for _, d := range sent {
 			e := w.db.table.find(d.Event)
 			if w.mutant == staleConfirm && e == nil {

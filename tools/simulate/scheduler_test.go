@@ -48,11 +48,15 @@ const (
 	slotBackfill
 	slotMsg
 	slotSchd
+	slotMsgReading
+	slotSchdReading
+	slotMsgConfirming
+	slotSchdConfirming
 	slotLease
 	slots
 )
 
-var slotNames = [slots]string{"inbox", "pump", "ahead", "backfill", "msg", "schd", "lease"}
+var slotNames = [slots]string{"inbox", "pump", "ahead", "backfill", "msg", "schd", "msg read", "schd read", "msg conf", "schd conf", "lease"}
 
 // call is somebody waiting to go on.
 type call struct {

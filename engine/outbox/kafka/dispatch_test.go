@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,22 @@ type memory struct {
 	done   chan struct{} // closed when nothing is unsent
 }
 
+func (m *memory) NextMsgEvents(_ context.Context, after int64, limit int) ([]event.Event, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var next []event.Event
+	for _, e := range m.events {
+		switch {
+		case m.state[e.ID] != "":
+		case !m.next[e.ID].IsZero():
+			return nil, nil
+		case e.ID > after && len(next) < limit:
+			next = append(next, e)
+		}
+	}
+	return next, nil
+}
+
 func (m *memory) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]event.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,8 +66,9 @@ func (m *memory) DueMsgEvents(_ context.Context, now time.Time, limit int) ([]ev
 	return due, nil
 }
 
-func (m *memory) DueSchdEvents(ctx context.Context, now time.Time, limit int) ([]event.Event, error) {
-	return m.DueMsgEvents(ctx, now, limit)
+func (m *memory) DueSchdEvents(ctx context.Context, now time.Time, after int64, limit int) ([]event.Event, error) {
+	due, err := m.DueMsgEvents(ctx, now, limit)
+	return slices.DeleteFunc(due, func(e event.Event) bool { return e.ID <= after }), err
 }
 
 func (m *memory) settle(id int64, s event.State) {
