@@ -103,11 +103,17 @@ func (p *place) day(ctx context.Context, o Options, c *config.Config, ended chan
 		return nil, err
 	}
 	defer watch.close()
-	fed := make(chan error, 1)
+	fed, left := make(chan error, 1), make(chan struct{})
+	feeding, stop := context.WithCancel(ctx)
+	defer func() { // a writer in the middle of a transaction would hold up the removal of its database
+		stop()
+		<-left
+	}()
 	var inserted feed.Inserted
 	go func() {
+		defer close(left)
 		var err error
-		inserted, err = feed.Insert(ctx, p.Mailbox, messages, feed.Inserting{
+		inserted, err = feed.Insert(feeding, p.Mailbox, messages, feed.Inserting{
 			Seed: o.Seed, Writers: 4, OutOfOrder: true, RolledBack: 1, PerSecond: o.PerSecond, Done: watch.received,
 		})
 		fed <- err
