@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -87,7 +88,7 @@ Exits with 0 when nothing differs and with 1 when something does, or some could 
 	f := cmd.Flags()
 	f.StringSliceVar(&d.over, "over", []string{"corpus", "day"}, "what to compare over: corpus, day, files")
 	f.StringVarP(&d.pattern, "run", "r", "", "regular expression on the names of golden cases")
-	f.StringVar(&d.dir, "dir", "", "golden directory of the corpus to compare over; that in the binary when left out")
+	f.StringVar(&d.dir, "dir", "", "golden directory of the corpus to compare over; msgx.rules.golden when left out, or that in the binary")
 	f.Uint64Var(&d.seed, "seed", 1, "seed of the generated day")
 	f.IntVar(&d.operations, "operations", 3000, "operations of the generated day")
 	f.StringVar(&d.recorded, "recorded", "", "ids of recorded messages to compare over, FROM..TO")
@@ -164,7 +165,7 @@ func (d *rulesDiff) overSequences(c *config.Config, comparer *comparison.Compare
 	var sequences []comparison.Sequence
 	var err error
 	if slices.Contains(d.over, "corpus") {
-		o := golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Pattern: d.pattern, Dir: d.dir}
+		o := golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Pattern: d.pattern, Dir: cmp.Or(d.dir, c.Rules.Golden)}
 		if sequences, err = golden.Sequences(o, rulesOf(newName)); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -77,7 +78,7 @@ what another rule set would make of it on the same state.`,
 	f := cmd.Flags()
 	f.StringVar(&r.stateFile, "state", "", "YAML file with the flights that are there before")
 	f.StringVar(&r.caseName, "case", "", "golden case to explain, by its whole name")
-	f.StringVar(&r.dir, "dir", "", "golden directory to read the case from; the corpus in the binary when left out")
+	f.StringVar(&r.dir, "dir", "", "golden directory to read the case from; msgx.rules.golden when left out, or the corpus in the binary")
 	f.StringVar(&r.with, "with", "", `directory of another rule set to compare with; "`+shipped+`" is the one in the binary`)
 	return cmd
 }
@@ -154,7 +155,7 @@ func (r *rulesExplain) scene(c *config.Config, mind *core.Core, files []string) 
 }
 
 func (r *rulesExplain) caseScene(c *config.Config, mind *core.Core) (*scene, error) {
-	cases, err := golden.Load(golden.Options{Catalogue: mind.Catalogue, Rules: core.RulesFS(c), Dir: r.dir, Names: []string{r.caseName}})
+	cases, err := golden.Load(golden.Options{Catalogue: mind.Catalogue, Rules: core.RulesFS(c), Dir: cmp.Or(r.dir, c.Rules.Golden), Names: []string{r.caseName}})
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ rules. Other machines reach the page only when --listen and --unsafe-listen say 
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.dir, "dir", "", "rule set directory; msgx.rules.dir when left out")
-	f.StringVar(&p.golden, "golden", "", "golden directory to read cases from and file new ones in; those in the binary when left out")
+	f.StringVar(&p.golden, "golden", "", "golden directory to read cases from and file new ones in; msgx.rules.golden when left out, or those in the binary")
 	f.StringVar(&p.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
 	f.BoolVar(&p.unsafe, "unsafe-listen", false, "allow an address that other machines reach")
 	f.BoolVar(&p.open, "open", false, "open the page in the browser")
@@ -79,6 +80,7 @@ func (p *playing) run(cmd *cobra.Command, c *config.Config) error {
 		}
 		c.Rules.Dir = full
 	}
+	p.golden = cmp.Or(p.golden, c.Rules.Golden)
 	if err := p.check(c.Rules.Dir); err != nil {
 		return usageError{err}
 	}
