@@ -79,7 +79,7 @@ func TestShowingEveryOutcome(t *testing.T) {
 	nothing := "marked     TIME\ndelivered  there is nothing to deliver\n"
 	s.shows(map[int]string{
 		2: "message 2  FLOP-STND  SUCCEEDED\n\n" + head + "decided    TIME\n           by flop-stnd@1 of rule set HASH\n           identity AODB|FLOP|STND|8\n" +
-			"marked     TIME\ndelivered  1 of 1 event\n           3 KAFKA:msg key 1 UPSERT version 2 SENT at TOPIC[0]@1\n" +
+			"marked     TIME\ndelivered  1 of 1 event\n           3 KAFKA:msg key 1 UPSERT version 2 SENT at TOPIC[0]@1, TIME\n" +
 			"\n1  update to version 2\n    STND          none -> \"12\"\n",
 		3: "message 3  FLOP-STND  SKIPPED\n\n" + head + "decided    TIME\n           duplicate-of:2\n" +
 			"           message 2 is FLOP-STND SUCCEEDED, decided TIME, with another body\n" + nothing,

@@ -272,7 +272,7 @@ func (s *story) appendDelivery(b *strings.Builder) {
 	for _, e := range s.Events {
 		fmt.Fprintf(b, "           %d %s key %s %s version %d %s", e.EventID, e.Target, e.Key, e.Type, e.Version, e.State)
 		if e.Topic != "" {
-			fmt.Fprintf(b, " at %s[%d]@%d", e.Topic, e.Partition, e.Offset)
+			fmt.Fprintf(b, " at %s[%d]@%d, %s", e.Topic, e.Partition, e.Offset, s.at(e.SentAt))
 		}
 		if e.LastError != "" {
 			fmt.Fprintf(b, " after %s: %s", times(e.Attempts, "attempt"), e.LastError)
