@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -99,7 +98,7 @@ func (r *reader) statements(text string, line int) *partial {
 	return p
 }
 
-// names tells whether a flight is in the state before, or its digits anywhere in a message:
+// names tells whether a flight is in the state before, or its number anywhere in a message:
 // of another one, which is a slip of the pen, unchanged holds whatever a rule does.
 func (r *reader) names(id flight.ID) bool {
 	_, there := r.c.before.Flights[id]
@@ -107,8 +106,9 @@ func (r *reader) names(id flight.ID) bool {
 	if there || once {
 		return true
 	}
+	number := regexp.MustCompile(`(?:^|\D)0*` + id.String() + `(?:\D|$)`) // not a part of a longer one, such as a time
 	return slices.ContainsFunc(r.c.archive.Files, func(f txtar.File) bool {
-		return f.Name != expectFile && f.Name != expectSomeFile && bytes.Contains(f.Data, []byte(id.String()))
+		return f.Name != expectFile && f.Name != expectSomeFile && number.Match(f.Data)
 	})
 }
 

@@ -72,6 +72,7 @@ func TestFaults(t *testing.T) {
 		{"nothing behind a statement", someCase("01-first.xml:\n  none:\n"), "case.txtar:17: found none: with nothing behind it"},
 		{"no flight", someCase("01-first.xml:\n  unchanged: CA1\n"), `case.txtar:17: unchanged: found "CA1", expected flights`},
 		{"a flight of nobody", someCase("01-first.xml:\n  unchanged: 99999999\n"), `case.txtar:17: unchanged: flight 99999999 is neither in the state nor in a message`},
+		{"a flight whose number is part of another one", strings.Replace(someCase("01-first.xml:\n  unchanged: 2021\n"), "<STYP>", "<DTTM>20210123080000</DTTM><STYP>", 1), `case.txtar:17: unchanged: flight 2021 is neither in the state nor in a message`},
 		{"none of what", someCase("01-first.xml:\n  none: evnt\n"), `case.txtar:17: none: found "evnt", expected one of event, change, reference, request, note, warning, did you mean event?`},
 	}
 	cat := catalogueOf(t)

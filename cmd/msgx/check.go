@@ -30,7 +30,8 @@ Where another rule set than the configured one is on record as live, a note says
 changed; msgx topics create makes missing topics.
 
 Exits with 1 when a line is not ok.`,
-		Args: cobra.NoArgs,
+		Example: "  msgx check -c msgx.yaml\n  msgx check -c msgx.yaml --set rules.dir=./candidate",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := g.config()
 			if err != nil {

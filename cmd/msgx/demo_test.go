@@ -32,13 +32,22 @@ func TestADayWithSomethingMissing(t *testing.T) {
 	}
 }
 
-// The daemon of the demo takes parameters: here a rule set that is not there.
+// The daemon of the demo takes parameters: here a rule set that is not there. A daemon that ends early leaves no database behind.
 func TestADemoOfOtherRules(t *testing.T) {
 	t.Parallel()
 	stack, empty := stacktest.Stack(t), t.TempDir()
 	r := run("demo", "--once", "--flights", "20", "--operations", "40", "--postgres", stack.Postgres, "--mariadb", stack.MariaDB, "--set", "rules.dir="+empty)
 	if r.code != exitFailed || !strings.Contains(r.err, empty) {
 		t.Errorf("exit %d, want %d and the name of the directory: %s", r.code, exitFailed, r.err)
+	}
+	own, err := pgx.Connect(t.Context(), stack.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close(t.Context())
+	left := 0
+	if err := own.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, placeName.FindStringSubmatch(r.out)[1]).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d databases are left behind, %v, expected none", left, err)
 	}
 }
 

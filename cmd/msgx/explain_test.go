@@ -87,3 +87,17 @@ func TestExplainingIsAskedRightly(t *testing.T) {
 		}
 	}
 }
+
+// Without --dir a case is one of those that a rule set has to pass to go live, as for golden run.
+func TestExplainingAndComparingTakeTheCorpusOfTheConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	if r := run("golden", "new", "FLOP-GTDT", "gate-of-ours", "--dir", dir); r.code != 0 {
+		t.Fatalf("new: exit %d, %q", r.code, r.err)
+	}
+	if r := run("rules", "explain", "--case", "gate-of-ours", "--set", "rules.golden="+dir); r.code != 0 || !strings.Contains(r.out, "FLOP-GTDT  SUCCEEDED") {
+		t.Errorf("explain: exit %d, %q, %q, expected our case", r.code, r.out, r.err)
+	}
+	if r := run("rules", "diff", shipped, shipped, "--over", "corpus", "--set", "rules.golden="+dir); r.code != 0 || !strings.Contains(r.out, "of 1 messages") {
+		t.Errorf("diff: exit %d, %q, %q, expected the one message of our case", r.code, r.out, r.err)
+	}
+}

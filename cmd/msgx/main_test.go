@@ -363,6 +363,13 @@ func TestRulesNewBeginsAVersion(t *testing.T) {
 	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir); r.code != 0 || !strings.Contains(r.out, "flop-gtdt@2.lua") || read("handlers.lua") != before {
 		t.Errorf("unused: exit %d, %s%s", r.code, r.out, r.err)
 	}
+	if err := os.MkdirAll(filepath.Join(dir, "golden", "cases"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cases := " --dir " + filepath.Join(dir, "golden") + "\n" // the cases beside the rules are proposed, not those of the binary
+	if r := run("rules", "new", "FLOP-GTDT", "--dir", dir, "--dry-run"); strings.Count(r.out, cases) != 2 {
+		t.Errorf("next: expected test and diff with %q: %s", cases, r.out)
+	}
 	if read("rules/flop-gtdt@2.lua") != read("rules/flop-gtdt@1.lua") {
 		t.Error("the copy differs from what it was copied from")
 	}

@@ -6,10 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
+
+	"msgx/engine/message"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,11 +52,11 @@ func TestShowingEveryOutcome(t *testing.T) {
 	s.until("message show 5", "FAILED(CODEC_ERROR)")
 	s.until("message show 6", "it waits for message 5")
 	waiting := map[int]string{
-		5: "message 5  FLOP-STND  FAILED(CODEC_ERROR)\n\narrived    TIME (Asia/Shanghai)\nenqueued   TIME\n" +
+		5: "message 5  FLOP-STND  FAILED(CODEC_ERROR)\n\narrived    TIME (Asia/Shanghai; by the clock of the mailbox)\nenqueued   TIME\n" +
 			"decided    not yet: 1 failure, next try TIME\n" +
 			"           /MSG/FLOP[1]/STND: found \"123456789\", expected code of at most 8 characters\n" +
 			"marked     not yet: it comes after the decision\ndelivered  there is nothing to deliver\n",
-		6: "message 6  -  PENDING\n\narrived    TIME (Asia/Shanghai)\nenqueued   TIME\n" +
+		6: "message 6  -  PENDING\n\narrived    TIME (Asia/Shanghai; by the clock of the mailbox)\nenqueued   TIME\n" +
 			"decided    not yet: it waits for message 5, FLOP-STND FAILED(CODEC_ERROR), 1 failure, next try TIME\n" +
 			"marked     not yet: it comes after the decision\ndelivered  there is nothing to deliver\n",
 	}
@@ -72,11 +75,11 @@ func TestShowingEveryOutcome(t *testing.T) {
 	s.until("message show 2", "delivered  1 of 1 event")
 	s.until("message show 9", "delivered  2 of 2 events")
 	stop()
-	head := "arrived    TIME (Asia/Shanghai)\nenqueued   TIME\n"
+	head := "arrived    TIME (Asia/Shanghai; by the clock of the mailbox)\nenqueued   TIME\n"
 	nothing := "marked     TIME\ndelivered  there is nothing to deliver\n"
 	s.shows(map[int]string{
 		2: "message 2  FLOP-STND  SUCCEEDED\n\n" + head + "decided    TIME\n           by flop-stnd@1 of rule set HASH\n           identity AODB|FLOP|STND|8\n" +
-			"marked     TIME\ndelivered  1 of 1 event\n           3 KAFKA:msg key 1 UPSERT version 2 SENT at TOPIC[0]@1\n" +
+			"marked     TIME\ndelivered  1 of 1 event\n           3 KAFKA:msg key 1 UPSERT version 2 SENT at TOPIC[0]@1, TIME\n" +
 			"\n1  update to version 2\n    STND          none -> \"12\"\n",
 		3: "message 3  FLOP-STND  SKIPPED\n\n" + head + "decided    TIME\n           duplicate-of:2\n" +
 			"           message 2 is FLOP-STND SUCCEEDED, decided TIME, with another body\n" + nothing,
@@ -126,6 +129,30 @@ func (s *served) shows(want map[int]string) {
 		r := s.run(fmt.Sprint("message show ", id))
 		if d := cmp.Diff(text, plainly(r.out)); d != "" || r.code != 0 {
 			s.t.Errorf("message show %d: exit %d, %s (-want +got):\n%s", id, r.code, r.err, d)
+		}
+	}
+}
+
+// What was given up by hand came to its state then, and not when it was tried last, if it was tried at all.
+func TestWhenAMessageWasGivenUp(t *testing.T) {
+	tried := time.Date(2026, 3, 1, 6, 30, 0, 0, time.UTC)
+	skips := []message.Action{{Action: "skip", At: tried.Add(time.Minute)}, {Action: "replay", At: tried.Add(2 * time.Minute)}, {Action: "skip", At: tried.Add(3 * time.Minute)}}
+	tests := map[string]struct {
+		started time.Time
+		reason  string
+		actions []message.Action
+		want    time.Time
+	}{
+		"by hand, after a try":        {tried, "operator:stuck", skips, tried.Add(3 * time.Minute)},
+		"by hand, without a try":      {time.Time{}, "operator:stuck", skips[:1], tried.Add(time.Minute)},
+		"by the rule":                 {tried, "flight-unknown", nil, tried},
+		"by the rule, after a replay": {tried, "flight-unknown", skips[:2], tried},
+	}
+	for name, tt := range tests {
+		s := &story{}
+		s.Times.Started, s.Failure.SkipReason, s.Actions = tt.started, tt.reason, tt.actions
+		if got := s.decidedAt(); !got.Equal(tt.want) {
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
 		}
 	}
 }

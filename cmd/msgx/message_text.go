@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,7 +116,7 @@ func (s *story) at(t time.Time) string {
 func (s *story) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "message %d  %s  %s\n\n", s.MsgID, orDash(s.Kind), outcome(&s.Record))
-	fmt.Fprintf(&b, "arrived    %s (%s)\n", s.at(s.Times.Received), s.zone)
+	fmt.Fprintf(&b, "arrived    %s (%s; by the clock of the mailbox)\n", s.at(s.Times.Received), s.zone)
 	fmt.Fprintf(&b, "enqueued   %s\n", s.at(s.Times.Enqueued))
 	for i, line := range s.decided() {
 		fmt.Fprintf(&b, "%-10s %s\n", map[bool]string{true: "decided"}[i == 0], line)
@@ -146,12 +147,25 @@ func outcome(r *store.Record) string {
 	return fmt.Sprintf("%s(%s)", r.State, r.Failure.Class)
 }
 
+// decidedAt is when a finished message came to its state: when its last try began, or when somebody gave it up,
+// with or without a try before.
+func (s *story) decidedAt() time.Time {
+	if strings.HasPrefix(s.Failure.SkipReason, "operator:") {
+		for _, a := range slices.Backward(s.Actions) {
+			if a.Action == "skip" {
+				return a.At
+			}
+		}
+	}
+	return s.Times.Started
+}
+
 func (s *story) decided() []string {
 	var lines []string
 	if !s.State.Terminal() && s.State != message.Archived {
 		lines = append(lines, "not yet: "+s.waits())
 	} else {
-		text := s.at(s.Times.Started)
+		text := s.at(s.decidedAt())
 		if s.Failure.Attempts > 1 {
 			text += fmt.Sprintf(" after %d failures", s.Failure.Attempts)
 		}
@@ -258,7 +272,7 @@ func (s *story) appendDelivery(b *strings.Builder) {
 	for _, e := range s.Events {
 		fmt.Fprintf(b, "           %d %s key %s %s version %d %s", e.EventID, e.Target, e.Key, e.Type, e.Version, e.State)
 		if e.Topic != "" {
-			fmt.Fprintf(b, " at %s[%d]@%d", e.Topic, e.Partition, e.Offset)
+			fmt.Fprintf(b, " at %s[%d]@%d, %s", e.Topic, e.Partition, e.Offset, s.at(e.SentAt))
 		}
 		if e.LastError != "" {
 			fmt.Fprintf(b, " after %s: %s", times(e.Attempts, "attempt"), e.LastError)

@@ -79,6 +79,10 @@ func proveHere(ctx context.Context, out io.Writer, g *globals) error {
 		fmt.Fprintf(out, "rule set %s would be refused\n%s", candidate.Set.Hash, listed(reasons))
 		return errNotWell
 	}
-	_, err = fmt.Fprintf(out, "rule set %s would go live\n", candidate.Set.Hash)
+	cases := "in the binary; msgx.rules.golden names others"
+	if c.Rules.Golden != "" {
+		cases = "of " + c.Rules.Golden
+	}
+	_, err = fmt.Fprintf(out, "rule set %s would go live\nproved on the golden cases %s\n", candidate.Set.Hash, cases)
 	return err
 }

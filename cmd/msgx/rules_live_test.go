@@ -80,7 +80,7 @@ func TestGoingLiveAndGoingBack(t *testing.T) {
 
 	setStands(t, dir, stands("B"))
 	s.want(s.run("rules activate"), exitUsage, "--reason is missing")
-	s.want(s.run("rules activate --dry-run"), 0, "would go live")
+	s.want(s.run("rules activate --dry-run"), 0, "would go live", "proved on the golden cases of "+s.set["rules.golden"])
 	s.want(s.run("rules activate --reason wanted"), 0, "is live")
 	s.put(stand(2))
 	s.until("flight show 1", "STND: B")

@@ -192,7 +192,16 @@ func (v newVersion) told(dryRun, use bool, kinds []string) string {
 	} else {
 		fmt.Fprintf(&b, "nothing uses it yet: name \"%s@%d\" in %s, or repeat with --use\n", v.name, v.to, filepath.Join(v.dir, manifest))
 	}
-	fmt.Fprintf(&b, "\nnext: change %[1]s, then\n  msgx rules lint %[2]s\n  msgx rules test --set %[4]s\n  msgx rules diff %[3]s %[2]s\n",
-		filepath.Join(v.dir, v.file(v.to)), golden.ShellWord(v.dir), shipped, golden.ShellWord("rules.dir="+v.dir))
+	cases := ""
+	if own := filepath.Join(v.dir, "golden"); isDirectory(filepath.Join(own, "cases")) {
+		cases = " --dir " + golden.ShellWord(own) // those that rules export has put beside it
+	}
+	fmt.Fprintf(&b, "\nnext: change %[1]s, then\n  msgx rules lint %[2]s\n  msgx rules test --set %[4]s%[5]s\n  msgx rules diff %[3]s %[2]s%[5]s\n",
+		filepath.Join(v.dir, v.file(v.to)), golden.ShellWord(v.dir), shipped, golden.ShellWord("rules.dir="+v.dir), cases)
 	return b.String()
+}
+
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }

@@ -43,8 +43,9 @@ func versionCommand() *cobra.Command {
 
 func parametersCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "parameters",
-		Short: "Print every configuration parameter with default and meaning",
+		Use:     "parameters",
+		Short:   "Print every configuration parameter with default and meaning",
+		Example: "  msgx parameters\n  msgx parameters | grep rules",
 		Long: `Print every configuration parameter. A parameter is set in the file (--config), by its
 environment variable, or with --set; the later of these wins.`,
 		Args: cobra.NoArgs,

@@ -97,17 +97,23 @@ func (p *place) day(ctx context.Context, o Options, c *config.Config, ended chan
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(o.Out, "feed        seed %d: %d messages\n\n", o.Seed, len(messages))
+	fmt.Fprintf(o.Out, "feed        seed %d: %d messages; one of them fails on purpose and holds the line through all its tries\n\n", o.Seed, len(messages))
 	watch, err := p.watch(ctx, c, o.Out, len(messages))
 	if err != nil {
 		return nil, err
 	}
 	defer watch.close()
-	fed := make(chan error, 1)
+	fed, left := make(chan error, 1), make(chan struct{})
+	feeding, stop := context.WithCancel(ctx)
+	defer func() { // a writer in the middle of a transaction would hold up the removal of its database
+		stop()
+		<-left
+	}()
 	var inserted feed.Inserted
 	go func() {
+		defer close(left)
 		var err error
-		inserted, err = feed.Insert(ctx, p.Mailbox, messages, feed.Inserting{
+		inserted, err = feed.Insert(feeding, p.Mailbox, messages, feed.Inserting{
 			Seed: o.Seed, Writers: 4, OutOfOrder: true, RolledBack: 1, PerSecond: o.PerSecond, Done: watch.received,
 		})
 		fed <- err

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"msgx/cmd/msgx/config"
 	"msgx/engine/message"
 	"msgx/schemas/eventtest"
 	"msgx/tools/feed"
@@ -65,5 +66,38 @@ func TestAReportTellsWhatIsMissing(t *testing.T) {
 	r.compare(map[int64]message.Outcome{7: {State: message.Succeeded}})
 	if !r.OK() {
 		t.Errorf("all well: got\n%s", r)
+	}
+}
+
+// What is printed for another terminal is all that the commands of an operator need to find the day.
+func TestTheHintsNameEveryServer(t *testing.T) {
+	c, err := config.Load(config.Sources{Set: []string{
+		"postgres.url=postgres://ours", "mailbox.dsn=root@tcp(127.0.0.1:1)/day", "kafka.brokers=127.0.0.1:2,127.0.0.1:3",
+		"kafka.msg-topic=day.msg", "kafka.schd-topic=day.schd", "pipeline.max-commit-delay=1s",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Report{busiest: 17, messages: []feed.Message{{}}, inserted: feed.Inserted{IDs: map[int]int64{1: 23}}}
+	got := (&place{}).hints(c, r)
+	for _, want := range []string{
+		"MSGX_POSTGRES_URL='postgres://ours'", "MSGX_MAILBOX_DSN='root@tcp(127.0.0.1:1)/day'", "MSGX_KAFKA_BROKERS='127.0.0.1:2,127.0.0.1:3'",
+		"MSGX_KAFKA_MSG_TOPIC='day.msg'", "MSGX_KAFKA_SCHD_TOPIC='day.schd'", "MSGX_PIPELINE_MAX_COMMIT_DELAY='1s'",
+		"  msgx flight show 17\n", "  msgx message show 23\n", "  msgx tail --flid 17 ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in:%s", want, got)
+		}
+	}
+}
+
+// A line that stands still says which message holds it, and how far that is.
+func TestProgressNamesWhatHoldsTheLine(t *testing.T) {
+	w := &watch{total: 9, tries: 5}
+	if got := (progress{failed: 1, retried: 781, failures: 3}).line(w); !strings.HasSuffix(got, "  message 781 holds the line: failed 3 of 5 times") {
+		t.Errorf("got %q", got)
+	}
+	if got := (progress{}).line(w); strings.Contains(got, "holds") {
+		t.Errorf("nothing fails: got %q", got)
 	}
 }

@@ -92,15 +92,22 @@ func (p *place) configuration(o Options) (*config.Config, error) {
 	return c, nil
 }
 
-// hints tell what to look at while the daemon stays up.
+// hints tell what to look at while the daemon stays up, with all that the commands need to find it.
 func (p *place) hints(c *config.Config, r *Report) string {
 	return fmt.Sprintf(`
 To look at it from another terminal:
   export MSGX_POSTGRES_URL='%s'
-  bin/msgx flight show %d
-  bin/msgx message show %d
+  export MSGX_MAILBOX_DSN='%s'
+  export MSGX_KAFKA_BROKERS='%s' MSGX_KAFKA_MSG_TOPIC='%s' MSGX_KAFKA_SCHD_TOPIC='%s'
+  export MSGX_PIPELINE_MAX_COMMIT_DELAY='%s'
+  msgx flight show %d
+  msgx message show %d
+  msgx dead list
+  msgx tail --flid %[7]d --from beginning
+  msgx audit
 
-`, c.Postgres.URL, r.busiest, r.inserted.IDs[len(r.messages)])
+`, c.Postgres.URL, c.Mailbox.DSN, strings.Join(c.Kafka.Brokers, ","), c.Kafka.MsgTopic, c.Kafka.SchdTopic,
+		c.Pipeline.MaxCommitDelay, r.busiest, r.inserted.IDs[len(r.messages)])
 }
 
 // cleanUp removes what was made.

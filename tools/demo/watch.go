@@ -26,6 +26,7 @@ const (
 type watch struct {
 	pool     *pgxpool.Pool
 	total    int
+	tries    int // after which a message is dead
 	arrived  atomic.Int64
 	out      io.Writer
 	terminal bool
@@ -39,6 +40,7 @@ type progress struct {
 	watermark, enqueued                       int64
 	succeeded, skipped, dead, failed, pending int64
 	marked, sent, unsent                      int64
+	retried, failures                         int64         // the message that holds the line, how often it failed
 	lag                                       time.Duration // age of the oldest unfinished message
 }
 
@@ -49,7 +51,7 @@ func (p *place) watch(ctx context.Context, c *config.Config, out io.Writer, tota
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
-	w := &watch{pool: pool, total: total, out: out, changed: time.Now()}
+	w := &watch{pool: pool, total: total, tries: c.Pipeline.MaxAttempts, out: out, changed: time.Now()}
 	if f, ok := out.(*os.File); ok {
 		if info, err := f.Stat(); err == nil {
 			w.terminal = info.Mode()&os.ModeCharDevice != 0
@@ -67,14 +69,14 @@ SELECT coalesce((SELECT watermark FROM inbox_cursor), 0), p.*,
        (SELECT count(*) FROM msg_event WHERE state = 'SENT'), (SELECT count(*) FROM msg_event WHERE state = 'PENDING')
 FROM (SELECT count(*), count(*) FILTER (WHERE state = 'SUCCEEDED'), count(*) FILTER (WHERE state = 'SKIPPED'),
              count(*) FILTER (WHERE state = 'DEAD'), count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'PENDING'),
-             count(backfill_at),
+             count(backfill_at), coalesce(min(msg_id) FILTER (WHERE state = 'FAILED'), 0), coalesce(max(attempts) FILTER (WHERE state = 'FAILED'), 0),
              coalesce(extract(epoch FROM now() - min(enqueued_at) FILTER (WHERE state IN ('PENDING', 'FAILED'))), 0)::float8
       FROM proc_state) p`
 
 func (w *watch) look(ctx context.Context) (p progress, err error) {
 	var lag float64
 	err = w.pool.QueryRow(ctx, sqlProgress).Scan(&p.watermark, &p.enqueued, &p.succeeded, &p.skipped, &p.dead, &p.failed, &p.pending,
-		&p.marked, &lag, &p.sent, &p.unsent)
+		&p.marked, &p.retried, &p.failures, &lag, &p.sent, &p.unsent)
 	p.lag = time.Duration(lag * float64(time.Second))
 	return p, err
 }
@@ -144,7 +146,7 @@ func (p progress) line(w *watch) string {
 		fmt.Sprintf("lag %.1fs", p.lag.Seconds()),
 	}
 	if p.failed > 0 {
-		parts = append(parts, "head is retried")
+		parts = append(parts, fmt.Sprintf("message %d holds the line: failed %d of %d times", p.retried, p.failures, w.tries))
 	}
 	return strings.Join(parts, "  ")
 }

@@ -22,7 +22,9 @@ type Config struct {
 	RequestTimeout time.Duration
 	// MaxMessageBytes is the broker's limit for a batch; default 1048588, as the broker's.
 	MaxMessageBytes int
-	Security        Security
+	// MetadataMaxAge is after how long a publisher asks again how many partitions its topic has; default 5 min, as the Java client's.
+	MetadataMaxAge time.Duration
+	Security       Security
 }
 
 // Security is empty for a plain connection.
@@ -40,6 +42,7 @@ type Security struct {
 const (
 	DefaultRequestTimeout  = 5 * time.Second
 	DefaultMaxMessageBytes = 1048588
+	DefaultMetadataMaxAge  = 5 * time.Minute
 )
 
 func (c Config) withDefaults() Config {
@@ -51,6 +54,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxMessageBytes <= 0 {
 		c.MaxMessageBytes = DefaultMaxMessageBytes
+	}
+	if c.MetadataMaxAge <= 0 {
+		c.MetadataMaxAge = DefaultMetadataMaxAge
 	}
 	return c
 }

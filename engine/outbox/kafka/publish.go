@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 
@@ -20,7 +21,8 @@ type Publisher struct {
 
 	client     *kafkago.Client
 	transport  *kafkago.Transport
-	partitions []int // known partitions, nil while unknown
+	partitions []int     // known partitions, nil while unknown
+	located    time.Time // when they became known, by the records' clock
 }
 
 // New makes a publisher for one topic. It connects when first used.
@@ -59,7 +61,10 @@ type batch struct {
 // by side. Records that do not fit in are UNTRIED.
 func (p *Publisher) Publish(ctx context.Context, records []event.Record) []event.Receipt {
 	receipts := make([]event.Receipt, len(records))
-	if err := p.locate(ctx); err != nil {
+	if len(records) == 0 {
+		return receipts
+	}
+	if err := p.locate(ctx, records[0].At); err != nil {
 		p.reset()
 		r := notSent(err)
 		for i := range receipts {
@@ -85,9 +90,9 @@ func (p *Publisher) Publish(ctx context.Context, records []event.Record) []event
 	return receipts
 }
 
-// locate finds out how many partitions the topic has.
-func (p *Publisher) locate(ctx context.Context) error {
-	if p.partitions != nil {
+// locate finds out how many partitions the topic has, from time to time again: their number may grow.
+func (p *Publisher) locate(ctx context.Context, now time.Time) error {
+	if p.partitions != nil && now.Sub(p.located) < p.d.c.MetadataMaxAge {
 		return nil
 	}
 	response, err := p.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{p.topic}})
@@ -107,7 +112,7 @@ func (p *Publisher) locate(ctx context.Context) error {
 	if len(t.Partitions) == 0 {
 		return fmt.Errorf("topic %s: no partitions: %w", p.topic, kafkago.LeaderNotAvailable)
 	}
-	p.partitions = partitionNumbers(len(t.Partitions))
+	p.partitions, p.located = partitionNumbers(len(t.Partitions)), now
 	return nil
 }
 

@@ -60,7 +60,7 @@ func PrivateKafkaSecure(t testing.TB, clients bool) *Secure {
 		"listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=" + module + "scram.ScramLoginModule required;",
 		"ssl.keystore.type=PEM", "ssl.keystore.location=" + store, "ssl.truststore.type=PEM", "ssl.truststore.location=" + s.CAFile, "listener.name.sasl_ssl.ssl.client.auth=" + auth,
 	}}, 0)
-	s.mayLogIn(t)
+	s.SetPassword(t, s.Password)
 	return s
 }
 
@@ -115,9 +115,10 @@ func (s *Secure) certificates(t testing.TB) string {
 	return write("broker.pem", brokerKey, broker)
 }
 
-// mayLogIn gives the user its password for SCRAM.
-func (s *Secure) mayLogIn(t testing.TB) {
+// SetPassword gives the user another password for SCRAM.
+func (s *Secure) SetPassword(t testing.TB, password string) {
 	t.Helper()
+	s.Password = password
 	transport := &kafka.Transport{}
 	defer transport.CloseIdleConnections()
 	client := &kafka.Client{Addr: kafka.TCP(s.URL), Timeout: 30 * time.Second, Transport: transport}
