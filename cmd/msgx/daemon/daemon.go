@@ -89,6 +89,7 @@ type Daemon struct {
 	api     *api.Server
 	metrics *registries
 	rules   rules
+	leads   leads
 	topics  struct { // of the one who leads
 		asked bool   // the brokers have answered once
 		told  string // what was said last
@@ -128,6 +129,10 @@ func New(ctx context.Context, c *config.Config, build string, log *slog.Logger) 
 		return nil, err
 	}
 	d.api.Show("/rules", d.showRules)
+	if err := d.openEntry(); err != nil {
+		d.api.Close()
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
 	return d, nil
 }
 

@@ -57,6 +57,7 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	beside := d.newShadow(writer, registry)
 	d.rules.shadow.Store(beside)
 	defer d.rules.shadow.Store(nil)
+	defer d.leads.end()
 	stages, err := d.stages(writer, registry, rules, beside)
 	if err != nil {
 		return err
@@ -118,6 +119,7 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rul
 	if err != nil {
 		return nil, err
 	}
+	d.leads.begin(writer, read.Poke)
 	sentinel, err := d.newSentinel(registry)
 	if err != nil {
 		return nil, err
