@@ -52,7 +52,7 @@ var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "
 var (
 	stages   = []string{"inbox", "pump", "outbox", "backfill", "lease", "verdict", "api", "rollout", "shadow", "replay", "entry"}
 	adapters = []string{"mailbox", "store", "outbox/kafka"}
-	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint", "audit", "consume"}
+	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint", "audit", "consume", "purge"}
 )
 
 func engine(names ...[]string) map[string]bool {
