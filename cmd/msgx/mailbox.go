@@ -21,7 +21,7 @@ func mailboxCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(mailboxPurgePlanCommand(g), mailboxPauseCommand(g, true), mailboxPauseCommand(g, false))
+	cmd.AddCommand(mailboxSurveyCommand(g), mailboxPurgePlanCommand(g), mailboxPauseCommand(g, true), mailboxPauseCommand(g, false))
 	return cmd
 }
 
