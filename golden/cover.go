@@ -57,6 +57,7 @@ func Cover(ctx context.Context, o Options, files ...string) (*coverage.Report, e
 		}
 	}
 	report := collector.Report(files...)
+	report.Again = o.again
 	report.Failing = append(report.Failing, slices.Sorted(slices.Values(failing))...)
 	return report, nil
 }

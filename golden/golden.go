@@ -92,6 +92,12 @@ func (o *Options) names() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(all) == 0 {
+		if _, err := fs.ReadDir(o.corpus(), folder); err != nil { // a glob tells nothing of it
+			return nil, fmt.Errorf("golden: found no cases in %s: %w", o.place(folder), err)
+		}
+		return nil, fmt.Errorf("golden: found no cases in %s, expected files named like gate-twice%s", o.place(folder), suffix)
+	}
 	for _, name := range o.Names {
 		if !slices.Contains(all, name) {
 			return nil, fmt.Errorf("golden: none of %d cases is named %q%s", len(all), name, nearest.Hint(name, all))

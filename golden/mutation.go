@@ -25,7 +25,7 @@ func Mutate(ctx context.Context, o Options, run mutate.RunOptions, files ...stri
 		return nil, err
 	}
 	if len(whole.Failing) > 0 {
-		return nil, fmt.Errorf("golden: on the rules as they are these cases fail, mend them first: %s", strings.Join(whole.Failing, ", "))
+		return nil, fmt.Errorf("golden: on the rules as they are these cases fail, mend them first: %s\nfor one of them: %s", strings.Join(whole.Failing, ", "), o.again(whole.Failing[0]))
 	}
 	book, err := rulebook.Load(o.Rules, o.Catalogue, rulebook.Settings{}, o.Limits)
 	if err != nil {

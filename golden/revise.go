@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 // Revision is what a case would have to be for it to pass.
 type Revision struct {
 	File       string // below the golden directory, with slashes
+	Was        []byte // the text of the case as it is
 	Text       []byte // of the case
 	Difference string // of the expectation, in print; "" when the case passes as it is
 }
@@ -28,6 +30,10 @@ func Revise(ctx context.Context, o Options, name string) (*Revision, error) {
 	if c := &report.Cases[0]; c.Verdict == Error {
 		return nil, errors.New(c.Text)
 	}
+	r := &Revision{File: fileOf(name)}
+	if r.Was, err = fs.ReadFile(o.corpus(), r.File); err != nil {
+		return nil, fmt.Errorf("golden: %w", err)
+	}
 	c, err := o.read(name)
 	if err != nil {
 		return nil, err
@@ -44,12 +50,15 @@ func Revise(ctx context.Context, o Options, name string) (*Revision, error) {
 			return nil, err
 		}
 	}
-	r := &Revision{File: fileOf(name)}
 	if now == was {
-		r.Text, err = fs.ReadFile(o.corpus(), r.File)
-		return r, err
+		r.Text = r.Was
+		return r, nil
 	}
 	r.Text, r.Difference = c.withFile(old, now), difference(was, now)
+	if n := bytes.Count(r.Was, []byte("\r\n")); n > 0 && n == bytes.Count(r.Was, []byte("\n")) { // as an editor of Windows has it
+		text := bytes.ReplaceAll(r.Text, []byte("\r\n"), []byte("\n"))
+		r.Text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
 	return r, nil
 }
 

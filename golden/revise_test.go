@@ -22,6 +22,7 @@ func TestRevise(t *testing.T) {
 		{name: "an empty expectation", text: before + "-- expect --\n", want: standCase},
 		{name: "no expectation", text: before, want: standCase},
 		{name: "a wrong line", text: wrong, want: standCase},
+		{name: "line ends of Windows", text: strings.ReplaceAll(wrong, "\n", "\r\n"), want: strings.ReplaceAll(standCase, "\n", "\r\n")},
 		{name: "some lines that are plain", want: someCase(said),
 			text: someCase(strings.NewReplacer("SUCCEEDED", "DEAD(PROTOCOL)", `-> "7"`, `-> "9"`, "STND: 7", "STND: 9").Replace(said))},
 		{name: "a line that could be anything", text: someCase("02-second.xml:\n  none: event\n"),

@@ -174,9 +174,14 @@ func (r *running) report(o *Options, traced *loaded) CaseReport {
 		cr.Verdict, cr.Text = Error, r.err.Error()
 	}
 	if cr.Verdict != Pass {
-		cr.Again = cmp.Or(o.Command, "msgx golden run") + " " + r.name
+		cr.Again = o.again(r.name)
 	}
 	return cr
+}
+
+// again is the command line that runs one case alone.
+func (o *Options) again(name string) string {
+	return cmp.Or(o.Command, "msgx golden run") + " " + caseWord(name)
 }
 
 func (r *Report) add(c CaseReport) {

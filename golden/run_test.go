@@ -86,6 +86,21 @@ func TestAMessageThatNoRuleSees(t *testing.T) {
 	}
 }
 
+// A file may have any name; the command that is printed still means that case.
+func TestAgainIsAWordOfTheShell(t *testing.T) {
+	report, _ := corpusRun(t, onlyStand(t, standScript("1")), map[string]string{
+		"cases/-v.txtar": standCase, "cases/a; true.txtar": standCase, "cases/it's.txtar": standCase,
+	})
+	var again []string
+	for _, c := range report.Cases {
+		again = append(again, c.Again)
+	}
+	want := []string{"msgx golden run -- -v", "msgx golden run 'a; true'", `msgx golden run 'it'\''s'`}
+	if diff := cmp.Diff(want, again); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestReportForPrograms(t *testing.T) {
 	report, _ := corpusRun(t, onlyStand(t, standScript(`"\1<&"`)), map[string]string{
 		"cases/a-fails.txtar": standCase,

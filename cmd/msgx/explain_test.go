@@ -77,10 +77,12 @@ func TestExplainingIsAskedRightly(t *testing.T) {
 		"expected a message file": {},
 		"is named":                {"--case", "flop-gtdd"},
 		"no such file":            {"none.xml"},
+		"has a state of its own":  {"--case", "flop-gtdt", "--state", "before.yaml"},
+		"--dir goes with --case":  {"gate.xml", "--dir", "golden"},
 		"rule set ./nowhere":      {"--case", "flop-gtdt", "--with", "./nowhere"},
 	} {
 		r := run(append([]string{"rules", "explain"}, args...)...)
-		if r.code == 0 || !strings.Contains(r.err, want) {
+		if r.code != exitUsage || !strings.Contains(r.err, want) {
 			t.Errorf("%v: exit %d, %s, want %q", args, r.code, r.err, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/core"
 	"msgx/golden"
 )
@@ -39,20 +40,12 @@ func (s *corpus) options(cmd *cobra.Command, g *globals, names []string) (golden
 	if _, err := regexp.Compile(s.pattern); err != nil {
 		return golden.Options{}, usagef("--run: %w", err)
 	}
-	if s.dir != "" {
-		if _, err := os.ReadDir(s.dir); err != nil {
-			return golden.Options{}, usagef("--dir: %w", err)
-		}
-	}
 	c, err := g.config()
 	if err != nil {
 		return golden.Options{}, err
 	}
-	if s.dir == "" && c.Rules.Golden != "" { // the cases that activation runs
-		if _, err := os.ReadDir(c.Rules.Golden); err != nil {
-			return golden.Options{}, usagef("msgx.rules.golden: %w", err)
-		}
-		s.dir = c.Rules.Golden
+	if s.dir, err = casesIn(s.dir, c); err != nil {
+		return golden.Options{}, err
 	}
 	cat, err := core.LoadCatalogue(c)
 	if err != nil {
@@ -64,27 +57,36 @@ func (s *corpus) options(cmd *cobra.Command, g *globals, names []string) (golden
 	}, nil
 }
 
-// again is the command line that runs a case of the same corpus on the same rule set.
-func (s *corpus) again(cmd *cobra.Command, g *globals) string {
-	words := []string{cmd.CommandPath()}
-	if cmd.Flags().Changed("config") {
-		words = append(words, "--config", shellWord(g.file))
+// casesIn is the golden directory to read cases from: that of --dir, else that of the
+// configuration, whose cases activation runs; "" for the corpus in the binary.
+func casesIn(dir string, c *config.Config) (string, error) {
+	from := "--dir"
+	if dir == "" {
+		dir, from = c.Rules.Golden, "msgx.rules.golden"
 	}
-	for _, set := range g.set {
-		words = append(words, "--set", shellWord(set))
+	if dir == "" {
+		return "", nil
 	}
-	if s.dir != "" {
-		words = append(words, "--dir", shellWord(s.dir))
+	if _, err := os.ReadDir(dir); err != nil {
+		return "", usagef("%s: %w", from, err)
 	}
-	return strings.Join(words, " ")
+	return dir, nil
 }
 
-var safeWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// shellWord quotes a word where a shell would take it for something else.
-func shellWord(word string) string {
-	if safeWord.MatchString(word) {
-		return word
+// again is the command line that runs a case of the same corpus on the same rule set.
+func (s *corpus) again(cmd *cobra.Command, g *globals) string {
+	words := []string{"msgx golden run"}
+	if cmd.Parent().Name() == "rules" && cmd.Name() == "test" { // the same under its other name
+		words = []string{cmd.CommandPath()}
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	if cmd.Flags().Changed("config") {
+		words = append(words, "--config", golden.ShellWord(g.file))
+	}
+	for _, set := range g.set {
+		words = append(words, "--set", golden.ShellWord(set))
+	}
+	if s.dir != "" {
+		words = append(words, "--dir", golden.ShellWord(s.dir))
+	}
+	return strings.Join(words, " ")
 }

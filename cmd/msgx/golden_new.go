@@ -57,7 +57,7 @@ NAME is that of the kind when it is left out. A case that is there already is no
 			if err := writeNew(file, text); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext: change it to what it is to show, then\n  msgx golden update %s --dir %s\n", file, name, shellWord(dir))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext: change it to what it is to show, then\n  msgx golden update %s --dir %s\n", file, name, golden.ShellWord(dir))
 			return err
 		},
 	}
@@ -79,7 +79,7 @@ func writeNew(file string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("new: %w", err)
+		return errors.Join(fmt.Errorf("new: %w", err), os.Remove(file))
 	}
 	return nil
 }

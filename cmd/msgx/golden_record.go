@@ -102,7 +102,7 @@ func (r *recording) run(cmd *cobra.Command, g *globals, name string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext: say in its comment what it shows, look for personal data that no rule names, then\n  msgx golden run %s --dir %s\n",
-		file, name, shellWord(r.dir))
+		file, name, golden.ShellWord(r.dir))
 	return err
 }
 
@@ -131,7 +131,7 @@ func (r *recording) compose(ctx context.Context, past *recall, name string) ([]b
 		}
 		is, err := t.shapes(past, raws, t.before)
 		if err != nil {
-			return nil, "", err
+			return nil, "", fmt.Errorf("without its personal data: %w; change msgx.golden.redact, or record it as it is with --keep-personal-data", err)
 		}
 		if was != is {
 			return nil, "", fmt.Errorf("message %d: without its personal data it is decided differently; was\n%sis\n%sexpected the same; change msgx.golden.redact", r.msgID, was, is)

@@ -106,10 +106,22 @@ func TestGoldenRunTakesTheCorpusOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// Whatever finds that a case fails names the command that shows it, of the same rule set and corpus.
+func TestTheCommandOfAFailingCase(t *testing.T) {
+	rules := candidate(t, "rules/flop-remc@1.lua", "merge.value", "merge.set_only(merge.value)")
+	for _, line := range []string{"golden coverage flop-remc -r flop-remc", "rules mutate flop-remc -r flop-remc"} {
+		r := run(append(strings.Fields(line), "--set", "rules.dir="+rules)...)
+		want := "msgx golden run --set rules.dir=" + rules + " flop-remc\n"
+		if r.code != exitFailed || !strings.Contains(r.out+r.err, want) {
+			t.Errorf("%s: exit %d, expected %d and %q\n%s%s", line, r.code, exitFailed, want, r.out, r.err)
+		}
+	}
+}
+
 func TestAgreed(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
 		var out strings.Builder
-		if got := agreed(strings.NewReader(answer), &out, "write it? "); got != want || out.String() != "write it? " {
+		if got := agreed(t.Context(), strings.NewReader(answer), &out, "write it? "); got != want || out.String() != "write it? " {
 			t.Errorf("agreed(%q) is %t, expected %t; it asked %q", answer, got, want, out.String())
 		}
 	}
@@ -127,7 +139,7 @@ func TestGoldenRefuses(t *testing.T) {
 		{"a name that is nearly right", []string{"rules", "test", "flop-stdn"}, exitFailed, "did you mean flop-stnd?"},
 		{"an update of the cases in the binary", []string{"golden", "update", "flop-stnd", "--yes"}, exitUsage, "--dir is not given"},
 		{"an update of all", []string{"golden", "update", "--dir", dir, "--yes"}, exitUsage, "accepts 1 arg"},
-		{"an update of no case", []string{"golden", "update", "x", "--dir", dir, "--yes"}, exitFailed, `none of 0 cases is named "x"`},
+		{"an update of no case", []string{"golden", "update", "x", "--dir", dir, "--yes"}, exitFailed, "found no cases in "},
 		{"a case of no kind", []string{"golden", "new", "FLOP-GTTD", "--dir", dir}, exitUsage, "did you mean FLOP-GTDT?"},
 		{"a case with a bad name", []string{"golden", "new", "FLOP-GTDT", "../x", "--dir", dir}, exitUsage, `name "../x"`},
 		{"a case without a place", []string{"golden", "new", "FLOP-GTDT"}, exitUsage, "--dir is not given"},
@@ -135,6 +147,43 @@ func TestGoldenRefuses(t *testing.T) {
 	for _, tt := range tests {
 		if r := run(tt.args...); r.code != tt.code || r.out != "" || !strings.Contains(r.err, tt.want) {
 			t.Errorf("%s: exit %d, want %d; %q, %q, want %q", tt.name, r.code, tt.code, r.out, r.err, tt.want)
+		}
+	}
+}
+
+// What looks at cases takes those of the configuration, which activation runs, before those in the binary; --dir goes before both.
+func TestCasesOfTheConfiguration(t *testing.T) {
+	dir, given := oneCase(t), t.TempDir()
+	text, err := os.ReadFile(filepath.Join(dir, "cases", "flop-remc.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for golden, name := range map[string]string{dir: "of-the-site", given: "given"} {
+		file := filepath.Join(golden, "cases", name+".txtar")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := candidate(t, "rules/flop-remc@1.lua", "merge.value", "merge.set_only(merge.value)")
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"rules", "explain", "--case", "of-the-site"}, 0, "FLOP-REMC"},
+		{[]string{"rules", "explain", "--case", "given", "--dir", given}, 0, "FLOP-REMC"},
+		{[]string{"rules", "explain", "--case", "of-the-site", "--dir", given}, exitUsage, "none of 1 cases"},
+		{[]string{"rules", "diff", shipped, changed, "--over", "corpus", "-r", "of-the-site"}, exitFailed, "of-the-site"},
+		{[]string{"rules", "diff", shipped, changed, "--over", "corpus", "--dir", given}, exitFailed, "of given"},
+		{[]string{"rules", "bench", "--time", "1ms", "--kind", "FLOP-REMC"}, 0, "FLOP-REMC"},
+		{[]string{"rules", "bench", "--time", "1ms", "--kind", "FDEL"}, exitUsage, "matches no kind"},
+	} {
+		r := run(append(test.args, "--set", "rules.golden="+dir)...)
+		if r.code != test.code || !strings.Contains(r.out+r.err, test.want) {
+			t.Errorf("%v: exit %d, expected %d and %q\n%s%s", test.args, r.code, test.code, test.want, r.out, r.err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,12 +57,12 @@ Exits with 0 when the case is written or passes as it is, and with 1 when it sta
 				if !isTerminal(cmd.InOrStdin()) {
 					return usagef("there is no terminal to ask on: give --yes to write %s", file)
 				}
-				if !agreed(cmd.InOrStdin(), out, "write it? [y/N] ") {
+				if !agreed(cmd.Context(), cmd.InOrStdin(), out, "write it? [y/N] ") {
 					fmt.Fprintln(out, "nothing is written")
 					return errNotWell
 				}
 			}
-			if err := os.WriteFile(file, r.Text, 0o644); err != nil {
+			if err := replaceFile(file, r.Was, r.Text); err != nil {
 				return fmt.Errorf("update: %w", err)
 			}
 			_, err = fmt.Fprintf(out, "wrote %s\n", file)
@@ -83,10 +84,20 @@ func isTerminal(in io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// agreed asks, and takes anything but a yes for a no.
-func agreed(in io.Reader, out io.Writer, question string) bool {
+// agreed asks, and takes anything but a yes for a no, the end of ctx too.
+func agreed(ctx context.Context, in io.Reader, out io.Writer, question string) bool {
 	fmt.Fprint(out, question)
-	answer, _ := bufio.NewReader(in).ReadString('\n') // an end without an answer is a no
+	said := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(in).ReadString('\n') // an end without an answer is a no
+		said <- answer
+	}()
+	var answer string
+	select {
+	case answer = <-said:
+	case <-ctx.Done(): // no signal ends the read, which is left alone
+		fmt.Fprintln(out)
+	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return true

@@ -11,7 +11,7 @@ import (
 // guide is the guide for rule authors, and guides all that name our commands to people.
 const guide = "rules/README.md"
 
-var guides = []string{"README.md", guide, "golden/README.md", "schemas/README.md"}
+var guides = []string{"README.md", guide, "golden/README.md", "schemas/README.md", "tools/monitoring/README.md", "tools/deploy/README.md"}
 
 // block is a fenced block of a Markdown file: its language, what else its first line says, and its text.
 type block struct{ language, info, text string }

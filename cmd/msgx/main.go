@@ -30,6 +30,9 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// errInterrupted is what is told of a command that a signal ended before it was done.
+var errInterrupted = errors.New("interrupted")
+
 // errNotWell ends a command with exit code 1 after it has printed what it found.
 var errNotWell = errors.New("not well")
 
@@ -54,6 +57,9 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return 0
 	case errors.Is(err, errNotWell):
 		return exitFailed
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errInterrupted
 	}
 	fmt.Fprintf(stderr, "msgx: %s\n", plain(err))
 	if errors.As(err, &usage) {
@@ -89,7 +95,7 @@ Exit codes: 0 done; 1 failed, or what was looked at is not well; 2 called or con
 	})
 	root.PersistentFlags().StringVarP(&g.file, "config", "c", os.Getenv("MSGX_CONFIG"), "configuration file, YAML (or MSGX_CONFIG)")
 	root.PersistentFlags().StringArrayVar(&g.set, "set", nil, "set one parameter, such as --set log.level=debug; may be repeated")
-	root.AddCommand(serveCommand(g), migrateCommand(g), checkCommand(g), topicsCommand(g), outboxCommand(g), resyncCommand(g), tailCommand(g), tryCommand(g),
+	root.AddCommand(serveCommand(g), migrateCommand(g), checkCommand(g), stagesCommand(g), topicsCommand(g), outboxCommand(g), resyncCommand(g), tailCommand(g), tryCommand(g),
 		flightCommand(g), messageCommand(g), auditCommand(g), rulesCommand(g), goldenCommand(g),
 		headCommand(g), deadCommand(g), skipCommand(g), backfillCommand(g), mailboxCommand(g),
 		demoCommand(g), parametersCommand(), versionCommand())

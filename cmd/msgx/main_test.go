@@ -304,9 +304,42 @@ func TestRulesBenchPrintsGoBenchmarks(t *testing.T) {
 			counts[f[1]] = f[2]
 		}
 	}
+	// A case may expect that a rule fails; the others are measured all the same.
+	failing := candidate(t, "rules/flop-stnd@1.lua", "    return", "    if msg.records[1].flid ~= nil then error(\"never\") end\n    return")
+	r := run("rules", "bench", "--time", "1ms", "--kind", "FLOP-(STND|GTDT)", "--set", "rules.dir="+failing)
+	if r.code != 0 || !strings.Contains(r.out, "FLOP-GTDT") || strings.Contains(r.out, "FLOP-STND") || !strings.Contains(r.err, "left out: case flop-stnd: ") {
+		t.Errorf("a rule that fails: exit %d, %s%s", r.code, r.out, r.err)
+	}
 	for _, args := range [][]string{{"--kind", "NOPE"}, {"--kind", "("}, {"--time", "0s"}} {
 		if r := run(append([]string{"rules", "bench"}, args...)...); r.code != exitUsage {
 			t.Errorf("%v: exit %d, %q, want %d", args, r.code, r.err, exitUsage)
+		}
+	}
+}
+
+// Exit code 1 says that something differs, so what cannot be compared at all must not say so.
+func TestRulesDiffRefuses(t *testing.T) {
+	broken := candidate(t, "rules/flop-stnd@1.lua", "return {", "return {{")
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{shipped, "./nowhere"}, "rule set ./nowhere"},
+		{[]string{broken, shipped}, "[MX001]"},
+		{[]string{shipped, shipped, "--dir", "./nowhere"}, "--dir: open ./nowhere"},
+		{[]string{shipped, shipped, "-r", "("}, "missing closing"},
+		{[]string{shipped, shipped, "-r", "nosuchcase"}, "matches"},
+		{[]string{shipped, shipped, "--over", "day", "-r", "flop"}, "expected corpus in --over"},
+		{[]string{shipped, shipped, "--recorded", "1..9", "--dir", "golden"}, "expected corpus in --over"},
+		{[]string{shipped, shipped, "--recorded", "9..1"}, "expected FROM..TO"},
+		{[]string{shipped, shipped, "--over", "weeks"}, "expected corpus, day or files"},
+		{[]string{shipped, shipped, "--over", "files"}, "nothing was compared"},
+		{[]string{shipped, shipped, "--over", "day", "--operations", "0"}, "expected 1 to 100000"},
+		{[]string{shipped, shipped, "--over", "day", "--operations", "-5"}, "expected 1 to 100000"},
+		{[]string{shipped, shipped, "--over", "files", "./none.xml"}, "no such file"},
+	} {
+		if r := run(append([]string{"rules", "diff"}, test.args...)...); r.code != exitUsage || !strings.Contains(r.err, test.want) {
+			t.Errorf("%v: exit %d, expected %d and %q\n%s%s", test.args, r.code, exitUsage, test.want, r.out, r.err)
 		}
 	}
 }
@@ -345,6 +378,32 @@ func TestRulesNewBeginsAVersion(t *testing.T) {
 	}
 	if r := run("rules", "list", "--set", "rules.dir="+dir); !regexp.MustCompile(`FLOP-GTDT +flop-gtdt +3 `).MatchString(r.out) {
 		t.Errorf("the rule set with the new version: %s%s", r.out, r.err)
+	}
+	// A kind of the family that is on another version stays there.
+	if r := run("rules", "new", "SCHD-DNLD", "--dir", dir); r.code != 0 {
+		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	changed := strings.Replace(read("handlers.lua"), `["SCHD-DNLD"] = "schd@1"`, `["SCHD-DNLD"] = "schd@2"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, "handlers.lua"), []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := run("rules", "new", "SCHD-DNLD", "--dir", dir, "--use")
+	if now := read("handlers.lua"); r.code != 0 || !strings.Contains(now, `["SCHD-DNLD"] = "schd@3"`) || !strings.Contains(now, `["SCHD-RESP"] = "schd@1"`) {
+		t.Errorf("a family on two versions: exit %d, %s%s\n%s", r.code, r.out, r.err, now)
+	}
+	// Both files or none: the manifest is gone, and cannot be written.
+	if err := os.Rename(filepath.Join(dir, "handlers.lua"), filepath.Join(dir, "kept")); err != nil {
+		t.Fatal(err)
+	}
+	v := newVersion{dir: dir, name: "flop-gtdt", to: 9, source: []byte("--")}
+	if err := v.write(nil, []byte("return {}")); err == nil {
+		t.Error("a manifest that is not there was written")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "rules", "flop-gtdt@9.lua")); !os.IsNotExist(err) {
+		t.Errorf("found %v, expected no version that nothing uses", err)
+	}
+	if err := os.Rename(filepath.Join(dir, "kept"), filepath.Join(dir, "handlers.lua")); err != nil {
+		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"FLOP-NOPE", "--dir", dir}, {"FLOP-GTDT"}, {"FLOP-GTDT", "--dir", dir, "--from", "9"}} {
 		if r := run(append([]string{"rules", "new"}, args...)...); r.code != exitUsage || r.err == "" {

@@ -118,7 +118,7 @@ func (r *recall) explain(ctx context.Context, id int64, with string) (*explain.E
 	var other *explain.Explainer
 	if with != "" {
 		if other, err = withOther(r.config, r.db.mind, with); err != nil {
-			return nil, err
+			return nil, usageError{err}
 		}
 	}
 	if err := r.judge(ctx, &m, e, other); err != nil {

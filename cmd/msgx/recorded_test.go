@@ -11,7 +11,7 @@ import (
 	"msgx/engine/explain"
 )
 
-// recordedDay serves a few messages whose ids are 1 to 9.
+// recordedDay serves a few messages whose ids are 1 to 10.
 func recordedDay(t *testing.T) *served {
 	t.Helper()
 	s := newServed(t)
@@ -26,11 +26,12 @@ func recordedDay(t *testing.T) *served {
 		"<MSG><META>",
 		operation(13, "REMC", `<FLID>1</FLID><REMC></REMC>`),
 		operation(14, "../X", `<FLID>1</FLID>`),
+		operation(15, "REMC", `<FLID>1</FLID><REMC>`+strings.Repeat("far too long ", 10)+`</REMC>`),
 	)
 	s.set["pipeline.backoff"] = "10ms,10ms,10ms,10ms"
 	stop := s.begin()
 	s.until("message show 8", "delivered  2 of 2 events")
-	s.until("message show 9", "marked     20")
+	s.until("message show 10", "marked     20")
 	stop()
 	return s
 }
@@ -56,7 +57,8 @@ func explainRecorded(t *testing.T, s *served, changed string) {
 	s.want(s.run("message explain 8 --with "+shipped), 0, "the same is decided by flop-remc@1")
 	s.want(s.run("message explain 5 --from-mailbox"), 0, "what is on record")
 	s.want(s.run("message explain 9"), 0, "FAILED(UNSUPPORTED)", "what is on record")
-	s.want(s.run("message explain 10"), exitFailed, "message 10: not enqueued")
+	s.want(s.run("message explain 11"), exitFailed, "message 11: not enqueued")
+	s.want(s.run("message explain 8 --with ./nowhere"), exitUsage, "rule set ./nowhere")
 	s.want(s.run("message explain x"), exitUsage, "expected a whole number")
 	var x explain.Explanation
 	if r := s.run("message explain 3 --json"); json.Unmarshal([]byte(r.out), &x) != nil || x.Recorded == nil || !x.Recorded.Same || x.Script.ID != "flop-vipf@1" {
@@ -104,6 +106,9 @@ func recordRecorded(t *testing.T, s *served) {
 	s.want(s.run("golden record --msg-id 2"), 0, "-- state --", "Recorded: message 2, FLOP-GTDT SUCCEEDED by flop-gtdt@1.")
 	s.want(s.run("golden record --msg-id 2 case-2 --dir "+dir), exitUsage, "is there already")
 	s.want(s.run("golden record --msg-id 9 --dir "+dir), 0, filepath.Join(dir, "cases", "message-9.txtar"))
+	// What stands for its personal data is shorter than what was refused.
+	s.want(s.run("golden record --msg-id 10"), exitFailed, "message 10: in a case of its own it is SKIPPED", "without its personal data", "--keep-personal-data")
+	s.want(s.run("golden record --msg-id 10 --keep-personal-data"), 0, "FAILED(CODEC_ERROR)")
 	s.want(s.run("golden record"), exitUsage, "--msg-id is not given")
 	s.want(s.run("golden record --msg-id 2", "golden.redact=GATE=nowhere"), 0, "<GATE>nowhere</GATE>")
 	s.want(s.run("golden record --msg-id 2", "golden.redact=FLID=1"), exitUsage, "rule \"FLID=1\"")
@@ -111,7 +116,7 @@ func recordRecorded(t *testing.T, s *served) {
 }
 
 func diffRecorded(t *testing.T, s *served, changed string) {
-	s.want(s.run("rules diff shipped shipped --recorded 1..100"), 0, "0 of 9 messages are decided differently, 0 flights end differently")
+	s.want(s.run("rules diff shipped shipped --recorded 1..100"), 0, "0 of 10 messages are decided differently, 0 flights end differently")
 	s.want(s.run("rules diff shipped "+changed+" --recorded 1..7"), 0, "0 of 7 messages")
 	s.want(s.run("rules diff shipped "+changed+" --recorded 2..8"), exitFailed, "FLOP-REMC  flop-remc@1  REMC: 1 messages",
 		"because in the new rule set, rules/lib/merge.lua:", "`said ~= CLEAR` does not hold (said = CLEAR)", "such as message 8 of recorded, flight 1", "old  none\n      new  unchanged",

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,14 +50,16 @@ flights end differently. OLD and NEW are directories with handlers.lua and rules
 "` + shipped + `" is the rule set in the binary.
 
 Both decide each message over the same flights (those that OLD has made), so a difference shows
-where it arises and not again in all that follows. Compared are the golden corpus (that in the binary, or
-that of --dir), a generated airport day, and the message files that are named, in their order.
+where it arises and not again in all that follows. Compared are the golden corpus (that of --dir, else of
+msgx.rules.golden, else the one in the binary), a generated airport day, and the message files that are named,
+in their order.
 
 --recorded FROM..TO compares over the messages of the mailbox with these ids that were decided, each
 on what it was decided on, instead of corpus and day (unless --over asks for those too). What the
 database cannot tell any more is counted and not compared.
 
-Exits with 0 when nothing differs and with 1 when something does, or some could not be compared.`,
+Exits with 0 when nothing differs, with 1 when something does or some could not be compared, and with 2 when
+a rule set does not load or nothing is there to compare over.`,
 		Example: "  msgx rules diff " + shipped + " ./candidate\n  msgx rules diff " + shipped + " ./candidate --over corpus --dir ./candidate/golden -r schd\n  msgx rules diff ./live ./candidate --over files *.xml\n" +
 			"  msgx rules diff " + shipped + " ./candidate --recorded 4000..4999",
 		Args: cobra.MinimumNArgs(2),
@@ -67,8 +69,8 @@ Exits with 0 when nothing differs and with 1 when something does, or some could 
 				return err
 			}
 			d.files = args[2:]
-			if d.recorded != "" && !cmd.Flags().Changed("over") {
-				d.over = nil
+			if err := d.check(cmd.Flags().Changed); err != nil {
+				return err
 			}
 			report, err := d.compare(cmd, g, c, args[0], args[1])
 			if err != nil {
@@ -88,13 +90,40 @@ Exits with 0 when nothing differs and with 1 when something does, or some could 
 	f := cmd.Flags()
 	f.StringSliceVar(&d.over, "over", []string{"corpus", "day"}, "what to compare over: corpus, day, files")
 	f.StringVarP(&d.pattern, "run", "r", "", "regular expression on the names of golden cases")
-	f.StringVar(&d.dir, "dir", "", "golden directory of the corpus to compare over; msgx.rules.golden when left out, or that in the binary")
+	f.StringVar(&d.dir, "dir", "", "golden directory of the corpus to compare over; msgx.rules.golden when left out, or the corpus in the binary")
 	f.Uint64Var(&d.seed, "seed", 1, "seed of the generated day")
 	f.IntVar(&d.operations, "operations", 3000, "operations of the generated day")
 	f.StringVar(&d.recorded, "recorded", "", "ids of recorded messages to compare over, FROM..TO")
 	f.BoolVar(&d.mailbox, "from-mailbox", false, "read recorded bodies from the mailbox instead of our own copies")
 	f.BoolVar(&d.asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// maxOperations bounds the generated day, which is made in memory.
+const maxOperations = 100_000
+
+// check holds the flags to each other; changed tells which were given.
+func (d *rulesDiff) check(changed func(flag string) bool) error {
+	if d.recorded != "" {
+		if _, _, err := idRange(d.recorded); err != nil { // before a server is asked
+			return err
+		}
+		if !changed("over") {
+			d.over = nil
+		}
+	}
+	for _, what := range d.over {
+		if !slices.Contains([]string{"corpus", "day", "files"}, what) {
+			return usagef("--over %s: expected corpus, day or files", what)
+		}
+	}
+	if !slices.Contains(d.over, "corpus") && (changed("dir") || changed("run")) {
+		return usagef("--dir and --run select golden cases, and over those nothing is compared: expected corpus in --over")
+	}
+	if d.operations < 1 || d.operations > maxOperations {
+		return usagef("--operations %d: expected 1 to %d", d.operations, maxOperations)
+	}
+	return nil
 }
 
 // side is one rule set, put together as the configuration wants it.
@@ -109,22 +138,17 @@ func side(c *config.Config, name string) (*core.Core, error) {
 
 func (d *rulesDiff) compare(cmd *cobra.Command, g *globals, c *config.Config, oldName, newName string) (comparison.Report, error) {
 	none := comparison.Report{}
-	for _, what := range d.over {
-		if !slices.Contains([]string{"corpus", "day", "files"}, what) {
-			return none, usagef("--over %s: expected corpus, day or files", what)
-		}
-	}
 	older, err := side(c, oldName)
 	if err != nil {
-		return none, err
+		return none, usageError{err}
 	}
 	newer, err := side(c, newName)
 	if err != nil {
-		return none, err
+		return none, usageError{err}
 	}
 	traced := bothTraced(c, older, oldName, newName)
 	comparer := comparison.New(func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) })
-	if err := d.overSequences(c, comparer, older, newer, oldName, newName, traced); err != nil {
+	if err := d.overSequences(cmd.Context(), c, comparer, older, newer, oldName, newName, traced); err != nil {
 		return none, err
 	}
 	if d.recorded != "" {
@@ -161,13 +185,17 @@ func bothTraced(c *config.Config, mind *core.Core, oldName, newName string) comp
 }
 
 // overSequences compares over corpus, generated day and files.
-func (d *rulesDiff) overSequences(c *config.Config, comparer *comparison.Comparer, older, newer *core.Core, oldName, newName string, traced comparison.Traced) error {
+func (d *rulesDiff) overSequences(ctx context.Context, c *config.Config, comparer *comparison.Comparer, older, newer *core.Core, oldName, newName string, traced comparison.Traced) error {
 	var sequences []comparison.Sequence
 	var err error
 	if slices.Contains(d.over, "corpus") {
-		o := golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Pattern: d.pattern, Dir: cmp.Or(d.dir, c.Rules.Golden)}
-		if sequences, err = golden.Sequences(o, rulesOf(newName)); err != nil {
+		dir, err := casesIn(d.dir, c)
+		if err != nil {
 			return err
+		}
+		o := golden.Options{Catalogue: older.Catalogue, Rules: rulesOf(oldName), Limits: core.Limits(c), Pattern: d.pattern, Dir: dir}
+		if sequences, err = golden.Sequences(o, rulesOf(newName)); err != nil {
+			return usageError{err}
 		}
 	}
 	own := comparison.Sequence{Decoder: older.Codec, Old: older.Judge, New: newer.Judge, Traced: traced}
@@ -186,7 +214,7 @@ func (d *rulesDiff) overSequences(c *config.Config, comparer *comparison.Compare
 		sequences = append(sequences, own)
 	}
 	for _, s := range sequences {
-		if err := comparer.Add(s); err != nil {
+		if err := comparer.Add(ctx, s); err != nil {
 			return err
 		}
 	}

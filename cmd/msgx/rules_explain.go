@@ -1,10 +1,9 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,12 +48,18 @@ what another rule set would make of it on the same state.`,
 			if (len(args) == 0) == (r.caseName == "") {
 				return usageError{errNothingAsked}
 			}
+			if r.caseName != "" && r.stateFile != "" {
+				return usagef("--state goes with message files; the case %s has a state of its own", r.caseName)
+			}
+			if r.caseName == "" && r.dir != "" {
+				return usagef("--dir goes with --case: it is where the case is read from")
+			}
 			c, err := g.config()
 			if err != nil {
 				return err
 			}
 			r.in = cmd.InOrStdin()
-			explained, err := r.run(c, args)
+			explained, err := r.run(cmd.Context(), c, args)
 			if err != nil {
 				return err
 			}
@@ -93,12 +98,12 @@ type scene struct {
 	now      func() time.Time
 }
 
-func (r *rulesExplain) run(c *config.Config, files []string) ([]*explain.Explanation, error) {
+func (r *rulesExplain) run(ctx context.Context, c *config.Config, files []string) ([]*explain.Explanation, error) {
 	mind, err := core.New(c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.scene(c, mind, files)
+	s, err := r.scene(ctx, c, mind, files)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +117,7 @@ func (r *rulesExplain) run(c *config.Config, files []string) ([]*explain.Explana
 	if r.with != "" {
 		book, err := core.Traced(c, mind.Catalogue, rulesOf(r.with), r.with, s.settings)
 		if err != nil {
-			return nil, err
+			return nil, usageError{err}
 		}
 		other = explain.New(mind.Catalogue, book, s.options)
 		beside = other
@@ -130,13 +135,13 @@ func (r *rulesExplain) run(c *config.Config, files []string) ([]*explain.Explana
 	return out, nil
 }
 
-func (r *rulesExplain) scene(c *config.Config, mind *core.Core, files []string) (*scene, error) {
+func (r *rulesExplain) scene(ctx context.Context, c *config.Config, mind *core.Core, files []string) (*scene, error) {
 	if r.caseName != "" {
 		return r.caseScene(c, mind)
 	}
 	s := &scene{codec: mind.Codec, settings: rulebook.Settings{AbsentOptional: c.Schd.AbsentOptional}, options: core.VerdictOptions(c), now: time.Now}
 	if r.stateFile != "" {
-		data, err := os.ReadFile(r.stateFile)
+		data, err := readInput(ctx, nil, r.stateFile)
 		if err != nil {
 			return nil, usagef("--state: %w", err)
 		}
@@ -145,7 +150,7 @@ func (r *rulesExplain) scene(c *config.Config, mind *core.Core, files []string) 
 		}
 	}
 	for i, name := range files {
-		body, err := (&trial{in: r.in}).read(name)
+		body, err := readInput(ctx, r.in, name)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -155,7 +160,11 @@ func (r *rulesExplain) scene(c *config.Config, mind *core.Core, files []string) 
 }
 
 func (r *rulesExplain) caseScene(c *config.Config, mind *core.Core) (*scene, error) {
-	cases, err := golden.Load(golden.Options{Catalogue: mind.Catalogue, Rules: core.RulesFS(c), Dir: cmp.Or(r.dir, c.Rules.Golden), Names: []string{r.caseName}})
+	dir, err := casesIn(r.dir, c)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := golden.Load(golden.Options{Catalogue: mind.Catalogue, Rules: core.RulesFS(c), Dir: dir, Names: []string{r.caseName}})
 	if err != nil {
 		return nil, usageError{err}
 	}

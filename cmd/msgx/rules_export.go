@@ -85,8 +85,8 @@ func exportShipped(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "wrote the rule set in the binary to %[1]s, and its %[2]d golden cases to %[3]s\n\nnext:\n  msgx rules test --set rules.dir=%[1]s --dir %[3]s\n",
-		dir, len(cases), filepath.Join(dir, "golden"))
+	_, err = fmt.Fprintf(out, "wrote the rule set in the binary to %[1]s, and its %[2]d golden cases to %[3]s\n\nnext:\n  msgx rules test --set %[4]s --dir %[5]s\n",
+		dir, len(cases), filepath.Join(dir, "golden"), golden.ShellWord("rules.dir="+dir), golden.ShellWord(filepath.Join(dir, "golden")))
 	return err
 }
 

@@ -83,6 +83,9 @@ func (a *asking) check() error {
 	if strings.TrimSpace(a.reason) == "" {
 		return usagef("--reason is missing: why, for the record")
 	}
+	if a.wait < 0 {
+		return usagef("--wait is %s, expected 0s or more", a.wait)
+	}
 	return nil
 }
 
@@ -96,13 +99,18 @@ func (a *asking) ask(ctx context.Context, out io.Writer, db *onRecord, action ru
 	if err != nil {
 		return err
 	}
+	q.ID = id
 	bounded, cancel := context.WithTimeout(ctx, a.wait)
 	defer cancel()
 	tick := time.NewTicker(answerEvery)
 	defer tick.Stop()
 	for {
-		if q, err = db.RulesetRequest(ctx, id); err != nil {
+		now, err := db.RulesetRequest(ctx, id)
+		switch {
+		case err != nil && ctx.Err() == nil:
 			return err
+		case err == nil:
+			q = now
 		}
 		if q.Answer != nil {
 			return a.print(out, q)
@@ -150,9 +158,13 @@ func (a *asking) unanswered(ctx context.Context, out io.Writer, db *onRecord, q 
 	}
 	who := fmt.Sprintf("%s leads and is still at it", l.Holder)
 	if l.Released || l.BeatAge > db.config.Lease.Duration {
-		who = "no instance leads now; the next one that does will answer it"
+		who = "no instance leads now; the next one that does will carry it out"
 	}
-	fmt.Fprintf(out, "request %d has no answer after %s: %s\n", q.ID, a.wait, who)
+	after := a.wait
+	if ctx.Err() != nil { // a signal, before the time was over
+		after = time.Since(q.At).Round(time.Second)
+	}
+	fmt.Fprintf(out, "request %d has no answer after %s: %s\nit stays, and may be carried out yet; msgx rules history shows what became of it\n", q.ID, after, who)
 	return errNotWell
 }
 

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"msgx"
 	"msgx/engine/ruleset"
@@ -125,5 +127,23 @@ func TestAskingWhenNobodyLeads(t *testing.T) {
 	s.want(s.run("migrate"), 0)
 	s.want(s.run("topics create"), 0)
 	s.want(s.run("rules activate --reason wanted --wait 0"), 0, "request 1 is left for the leader")
-	s.want(s.run("rules activate --reason wanted --wait 300ms"), exitFailed, "request 2 has no answer", "no instance leads now")
+	s.want(s.run("rules activate --reason wanted --wait 300ms"), exitFailed, "request 2 has no answer after 300ms", "no instance leads now", "it stays, and may be carried out yet")
+	s.want(s.run("rules activate --reason wanted --wait -5s"), exitUsage, "--wait is -5s")
+
+	// Who interrupts the wait has not withdrawn the request.
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	interrupted := make(chan result, 1)
+	go func() {
+		interrupted <- s.msgx(ctx, &safeBuffer{}, strings.Fields("rules activate --reason wanted --wait 9h"))
+	}()
+	for s.query(`SELECT count(*)::text FROM ruleset_request`) != "3" && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	r := <-interrupted
+	s.want(r, exitFailed, "request 3 has no answer after ", "it stays, and may be carried out yet")
+	if strings.Contains(r.out, "9h") {
+		t.Errorf("found %q of a wait that was interrupted", r.out)
+	}
 }

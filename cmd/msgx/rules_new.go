@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +13,8 @@ import (
 
 	"msgx/cmd/msgx/core"
 	"msgx/engine/rulebook"
+	"msgx/engine/rulebook/declaration"
+	"msgx/golden"
 )
 
 // manifest is the file that says which script handles which kind.
@@ -22,6 +24,7 @@ const manifest = "handlers.lua"
 type newVersion struct {
 	dir, name string
 	from, to  int
+	used      int // the version that handlers.lua names, which --use replaces
 	source    []byte
 }
 
@@ -41,7 +44,8 @@ func rulesNewCommand(g *globals) *cobra.Command {
 		Short: "Begin a new version of the script that handles a kind",
 		Long: `Begin a new version of the script that handles a message kind: its file is copied to the next
 free version, to be changed there. The old version stays, so that past decisions can be computed
-again. Nothing uses the new one until handlers.lua names it; --use changes that line too.`,
+again. Nothing uses the new one until handlers.lua names it; --use changes that line too, and those of
+the kinds that are decided by the same version as KIND. Kinds on another version of the script stay there.`,
 		Example: "  msgx rules new FLOP-GTDT --dir ./candidate\n  msgx rules new FLOP-GTDT --dir ./candidate --from 1 --use",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,16 +76,22 @@ again. Nothing uses the new one until handlers.lua names it; --use changes that 
 			if err != nil {
 				return err
 			}
-			changed, err := v.manifest(use)
+			was, changed, err := v.manifest(use)
 			if err != nil {
 				return err
 			}
 			if !dryRun {
-				if err := v.write(changed); err != nil {
+				if err := v.write(was, changed); err != nil {
 					return err
 				}
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), v.told(dryRun, use))
+			var kinds []string
+			for _, s := range book.Scripts() {
+				if s.Name == script.Name && s.Version == script.Version {
+					kinds = append(kinds, s.Kind)
+				}
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), v.told(dryRun, use, kinds))
 			return err
 		},
 	}
@@ -95,7 +105,7 @@ again. Nothing uses the new one until handlers.lua names it; --use changes that 
 
 // nextVersion finds the file to copy and the first version above all that are there.
 func nextVersion(dir string, script rulebook.Script, from int) (newVersion, error) {
-	v := newVersion{dir: dir, name: script.Name, from: from}
+	v := newVersion{dir: dir, name: script.Name, from: from, used: script.Version}
 	if v.from == 0 {
 		v.from = script.Version
 	}
@@ -117,45 +127,56 @@ func nextVersion(dir string, script rulebook.Script, from int) (newVersion, erro
 	return v, nil
 }
 
-// manifest is handlers.lua with the new version in the place of the one in use,
-// nil when it stays as it is. It refuses to guess where the name stands more
-// than the lines of its kinds show.
-func (v newVersion) manifest(use bool) ([]byte, error) {
+// manifest is handlers.lua as it is, and with the new version in the place of the one in use;
+// nil when it stays as it is. A family may be on several versions: only the kinds that are on
+// the one that is replaced go over.
+func (v newVersion) manifest(use bool) (was, changed []byte, err error) {
 	if !use {
-		return nil, nil
+		return nil, nil, nil
 	}
-	data, err := os.ReadFile(filepath.Join(v.dir, manifest))
+	was, err = os.ReadFile(filepath.Join(v.dir, manifest))
 	if err != nil {
-		return nil, fmt.Errorf("handlers: %w", err)
+		return nil, nil, fmt.Errorf("handlers: %w", err)
 	}
-	named := regexp.MustCompile(`(=\s*")` + regexp.QuoteMeta(v.name) + `@\d+(")`)
-	if !named.Match(data) {
-		return nil, fmt.Errorf("%s: found no entry = \"%s@…\" to change; name \"%s@%d\" there by hand", manifest, v.name, v.name, v.to)
+	all := declaration.Mentions(was, v.name)
+	old := slices.DeleteFunc(slices.Clone(all), func(m declaration.Mention) bool { return m.Script != v.script(v.used) })
+	others := slices.ContainsFunc(all, func(m declaration.Mention) bool { return m.Script != all[0].Script })
+	switch {
+	case len(all) == 0:
+		return nil, nil, fmt.Errorf("%s: found no entry \"%s@…\" to change; name \"%s\" there by hand", manifest, v.name, v.script(v.to))
+	case len(old) == 0 && others:
+		return nil, nil, fmt.Errorf("%s names %s at several versions, and none is version %d: name \"%s\" there by hand", manifest, v.name, v.used, v.script(v.to))
+	case len(old) == 0: // a version that was not in use yet is followed by the next
+		old = all
 	}
-	return named.ReplaceAll(data, []byte("${1}"+v.name+"@"+strconv.Itoa(v.to)+"${2}")), nil
+	return was, declaration.Rename(was, old, v.script(v.to)), nil
 }
 
-func (v newVersion) write(changed []byte) error {
-	f, err := os.OpenFile(filepath.Join(v.dir, v.file(v.to)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func (v newVersion) script(version int) string { return fmt.Sprintf("%s@%d", v.name, version) }
+
+// write files the version, and then the manifest, when it is changed: both or nothing.
+func (v newVersion) write(was, changed []byte) error {
+	file := filepath.Join(v.dir, v.file(v.to))
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("new version: %w", err)
 	}
-	if _, err = f.Write(v.source); err != nil {
-		return errors.Join(fmt.Errorf("new version: %w", err), f.Close())
+	_, err = f.Write(v.source)
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = fmt.Errorf("new version: %w", err)
+	} else if changed != nil {
+		if err = replaceFile(filepath.Join(v.dir, manifest), was, changed); err != nil {
+			err = fmt.Errorf("handlers: %w", err)
+		}
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("new version: %w", err)
-	}
-	if changed == nil {
-		return nil
-	}
-	if err := os.WriteFile(filepath.Join(v.dir, manifest), changed, 0o644); err != nil {
-		return fmt.Errorf("handlers: %w", err)
+	if err != nil {
+		return errors.Join(err, os.Remove(file))
 	}
 	return nil
 }
 
-func (v newVersion) told(dryRun, use bool) string {
+// told says what was done; kinds are those that the version in use decides.
+func (v newVersion) told(dryRun, use bool, kinds []string) string {
 	var b strings.Builder
 	verb := "copied"
 	if dryRun {
@@ -163,16 +184,20 @@ func (v newVersion) told(dryRun, use bool) string {
 	}
 	fmt.Fprintf(&b, "%s %s to %s\n", verb, v.file(v.from), v.file(v.to))
 	if use {
-		fmt.Fprintf(&b, "%s uses %s@%d\n", manifest, v.name, v.to)
+		fmt.Fprintf(&b, "%s uses %s", manifest, v.script(v.to))
+		if len(kinds) > 1 {
+			fmt.Fprintf(&b, " for %s", strings.Join(kinds, ", "))
+		}
+		b.WriteByte('\n')
 	} else {
 		fmt.Fprintf(&b, "nothing uses it yet: name \"%s@%d\" in %s, or repeat with --use\n", v.name, v.to, filepath.Join(v.dir, manifest))
 	}
 	cases := ""
 	if own := filepath.Join(v.dir, "golden"); isDirectory(filepath.Join(own, "cases")) {
-		cases = " --dir " + own // those that rules export has put beside it
+		cases = " --dir " + golden.ShellWord(own) // those that rules export has put beside it
 	}
-	fmt.Fprintf(&b, "\nnext: change %[1]s, then\n  msgx rules lint %[2]s\n  msgx rules test --set rules.dir=%[2]s%[4]s\n  msgx rules diff %[3]s %[2]s%[4]s\n",
-		filepath.Join(v.dir, v.file(v.to)), v.dir, shipped, cases)
+	fmt.Fprintf(&b, "\nnext: change %[1]s, then\n  msgx rules lint %[2]s\n  msgx rules test --set %[4]s%[5]s\n  msgx rules diff %[3]s %[2]s%[5]s\n",
+		filepath.Join(v.dir, v.file(v.to)), golden.ShellWord(v.dir), shipped, golden.ShellWord("rules.dir="+v.dir), cases)
 	return b.String()
 }
 

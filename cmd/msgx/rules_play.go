@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +42,8 @@ runs the corpus with the text in the editor and shows what of the file it covers
 --dir is the rule set directory, msgx.rules.dir when left out. Ctrl-S saves the script there,
 unless the file has changed on disk meanwhile; a script can be saved as a new version, too.
 Without a directory the rule set in the binary is shown, and nothing can be saved. --golden
-is the golden directory that a new case is filed in; without it cases are those in the binary.
+is the golden directory that a new case is filed in, msgx.rules.golden when left out; without either, cases
+are those in the binary.
 
 The rules run as in production: in the same sandbox, within the same budgets. Cases have the settings
 that they state (see the README of golden); so has an input of your own.
@@ -80,7 +80,9 @@ func (p *playing) run(cmd *cobra.Command, c *config.Config) error {
 		}
 		c.Rules.Dir = full
 	}
-	p.golden = cmp.Or(p.golden, c.Rules.Golden)
+	if p.golden == "" {
+		p.golden = c.Rules.Golden
+	}
 	if err := p.check(c.Rules.Dir); err != nil {
 		return usageError{err}
 	}
@@ -88,10 +90,8 @@ func (p *playing) run(cmd *cobra.Command, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	limits := rulebook.DefaultLimits()
-	limits.Instructions = int64(c.Rules.Instructions)
 	s, err := play.Listen(play.Options{
-		Catalogue: cat, Rules: core.RulesFS(c), Dir: c.Rules.Dir, Golden: p.golden, Limits: limits, Listen: p.listen,
+		Catalogue: cat, Rules: core.RulesFS(c), Dir: c.Rules.Dir, Golden: p.golden, Limits: core.Limits(c), Listen: p.listen,
 		NewVersion: func(script string, from int, text []byte, use bool) (string, error) {
 			return fileVersion(c.Rules.Dir, script, from, text, use)
 		},
@@ -147,11 +147,11 @@ func fileVersion(dir, script string, from int, text []byte, use bool) (string, e
 		return "", err
 	}
 	v.source = text
-	changed, err := v.manifest(use)
+	was, changed, err := v.manifest(use)
 	if err != nil {
 		return "", err
 	}
-	if err := v.write(changed); err != nil {
+	if err := v.write(was, changed); err != nil {
 		return "", err
 	}
 	return filepath.ToSlash(v.file(v.to)), nil

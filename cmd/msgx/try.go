@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ when any of them ended DEAD or FAILED.`,
 				return err
 			}
 			t := &trial{mind: mind, zone: c.Airport.Location, in: cmd.InOrStdin()}
-			if err := t.run(stateFile, args); err != nil {
+			if err := t.run(cmd.Context(), stateFile, args); err != nil {
 				return err
 			}
 			if asJSON {
@@ -78,10 +79,10 @@ type trial struct {
 	after   rehearse.World
 }
 
-func (t *trial) run(stateFile string, files []string) error {
+func (t *trial) run(ctx context.Context, stateFile string, files []string) error {
 	var before rehearse.World
 	if stateFile != "" {
-		data, err := os.ReadFile(stateFile)
+		data, err := readInput(ctx, nil, stateFile)
 		if err != nil {
 			return usagef("--state: %w", err)
 		}
@@ -91,7 +92,7 @@ func (t *trial) run(stateFile string, files []string) error {
 	}
 	bodies := make([][]byte, len(files))
 	for i, name := range files {
-		body, err := t.read(name)
+		body, err := readInput(ctx, t.in, name)
 		if err != nil {
 			return usageError{err}
 		}
@@ -105,11 +106,29 @@ func (t *trial) run(stateFile string, files []string) error {
 	return nil
 }
 
-func (t *trial) read(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(t.in)
+// readInput reads a file, or in where the name is "-" and there is one. What is read may be a pipe into which nobody
+// writes, and no signal ends a read: when ctx ends it is left alone, with its goroutine.
+func readInput(ctx context.Context, in io.Reader, name string) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
 	}
-	return os.ReadFile(name)
+	done := make(chan input, 1)
+	go func() {
+		var got input
+		if name == "-" && in != nil {
+			got.data, got.err = io.ReadAll(in)
+		} else {
+			got.data, got.err = os.ReadFile(name)
+		}
+		done <- got
+	}()
+	select {
+	case got := <-done:
+		return got.data, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (t *trial) broken() bool {

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"msgx/engine/message"
 )
 
 type metrics struct {
@@ -27,6 +29,13 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		due:       gauge("due", "Marks that the last scan found due, at most a batch."),
 		mailboxUp: gauge("mailbox_up", "1 while the mailbox takes marks."),
 		paused:    gauge("paused", "1 while an operator has paused the back-fill."),
+	}
+	// From the first scrape on, so that the first one is a change.
+	for _, result := range []message.MarkResult{message.MarkWritten, message.MarkAlready, message.MarkMissing, message.MarkFailed} {
+		m.marks.WithLabelValues(string(result))
+	}
+	for _, reason := range []string{message.AbandonMissingRow, message.AbandonTransientDeadline} {
+		m.abandoned.WithLabelValues(reason)
 	}
 	if registry == nil {
 		return m, nil

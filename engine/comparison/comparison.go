@@ -10,6 +10,7 @@ package comparison
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -101,12 +102,15 @@ func New(now func() time.Time) *Comparer {
 }
 
 // Add compares a sequence. Its error is that of loading traced rule sets.
-func (c *Comparer) Add(s Sequence) error {
+func (c *Comparer) Add(ctx context.Context, s Sequence) error {
 	alone := rehearse.New(s.Decoder, s.New, c.now, s.Before)
 	both := rehearse.New(s.Decoder, s.Old, c.now, s.Before)
 	parting := &parting{load: s.Traced}
 	beside := &listener{judge: s.New}
 	for _, raw := range s.Messages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		beside.message = nil
 		result, newer := both.RunBeside(raw, beside)
 		alone.Run(raw)

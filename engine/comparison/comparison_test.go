@@ -77,7 +77,7 @@ func compare(t *testing.T, candidate fs.FS, bodies ...string) comparison.Report 
 		return old, newer, err
 	}
 	c := comparison.New(func() time.Time { return time.Unix(0, 0) })
-	if err := c.Add(s); err != nil {
+	if err := c.Add(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	whole := c.Report()

@@ -1,8 +1,11 @@
 package rehearse
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,12 +82,23 @@ func (p *parser) fault(n *yaml.Node, format string, args ...any) {
 
 func (p *parser) read(l Layer) {
 	p.layer = l.Name
-	var doc yaml.Node
-	if err := yaml.Unmarshal(l.Data, &doc); err != nil {
+	var doc, more yaml.Node
+	in := yaml.NewDecoder(bytes.NewReader(l.Data))
+	if err := in.Decode(&doc); err != nil {
+		if !errors.Is(err, io.EOF) {
+			p.faults = append(p.faults, yamlFault(l.Name, err))
+		}
+		return
+	}
+	switch err := in.Decode(&more); {
+	case err == nil:
+		p.fault(&more, "a second YAML document begins here, expected one list")
+		return
+	case !errors.Is(err, io.EOF):
 		p.faults = append(p.faults, yamlFault(l.Name, err))
 		return
 	}
-	if len(doc.Content) == 0 {
+	if p.aliased(&doc) || len(doc.Content) == 0 {
 		return
 	}
 	root := doc.Content[0]
@@ -95,6 +109,19 @@ func (p *parser) read(l Layer) {
 	for _, n := range root.Content {
 		p.entry(n)
 	}
+}
+
+// aliased refuses what stands for something written elsewhere: a state is read by people.
+func (p *parser) aliased(n *yaml.Node) bool {
+	if n.Kind == yaml.AliasNode {
+		p.fault(n, "found the alias *%s, expected what it stands for", n.Value)
+		return true
+	}
+	found := false
+	for _, part := range n.Content {
+		found = p.aliased(part) || found
+	}
+	return found
 }
 
 // claim notes where an entry comes from; an entry stands once, but for one that takes

@@ -125,6 +125,11 @@ func TestStateFaults(t *testing.T) {
 		{"wrong MAFL", "- flight: 1\n  MAFL: [{FLID: 2}]", "MAFL of flight 1 is [{FLID: 2}], expected []"},
 		{"unknown reference", "- reference: XXXX\n  key: 1\n  value: 1", `unknown reference type "XXXX"`},
 		{"half a reference", "- reference: SLST\n  key: 1", "needs key and value"},
+		{"two documents", "- flight: 1\n---\n- flight: 2", "line 2: a second YAML document begins here"},
+		{"two documents, the second broken", "- flight: 1\n---\n- flight: [", "this is not YAML"},
+		{"alias of a text", "- flight: 1\n  STND: &s 1\n- flight: 2\n  STND: *s", "line 4: found the alias *s, expected what it stands for"},
+		{"alias of an entry", "- &f {flight: 1}\n- *f", "line 2: found the alias *f"},
+		{"alias in a reference", "- reference: SLST\n  key: &k S1\n  value: {SCOD: *k}", "line 3: found the alias *k"},
 		{"not YAML", "- flight: [", "state: line 1: this is not YAML"},
 	}
 	cat := load(t)

@@ -46,6 +46,11 @@ func newMeters(r prometheus.Registerer) *meters {
 		proving: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "msgx_rules_prove_seconds",
 			Help: "How long loading and proving a candidate took.", Buckets: prometheus.ExponentialBuckets(0.05, 2, 12)}),
 	}
+	// From the first scrape on, so that the first one is a change.
+	for _, how := range []ruleset.How{ruleset.ByWatch, ruleset.BySignal, ruleset.ByActivate, ruleset.ByRollback} {
+		m.swaps.WithLabelValues(string(how))
+		m.refused.WithLabelValues(string(how))
+	}
 	if r != nil {
 		r.MustRegister(m.live, m.swaps, m.refused, m.waiting, m.pinned, m.proving)
 	}

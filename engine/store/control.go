@@ -16,6 +16,8 @@ import (
 const (
 	sqlPaused = `SELECT subject, value FROM operator_control WHERE control = 'pause'`
 
+	sqlControls = `SELECT subject, value = 'paused', changed_by, reason, changed_at FROM operator_control WHERE control = 'pause'`
+
 	sqlSetControl = `
 INSERT INTO operator_control (control, subject, value, changed_by, reason, changed_at) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (control, subject) DO UPDATE SET
@@ -46,6 +48,35 @@ func (s *Store) Paused(ctx context.Context) (map[string]bool, error) {
 		return err
 	})
 	return out, err
+}
+
+// Control is whether a stage is paused, and who changed that last; nobody ever has where By is empty.
+type Control struct {
+	Stage  string    `json:"stage"`
+	Paused bool      `json:"paused"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+}
+
+// Controls are those of every stage, in the order of Stages.
+func (s *Store) Controls(ctx context.Context) ([]Control, error) {
+	known, err := list(ctx, s, "read what is paused", sqlControls, func(row pgx.CollectableRow) (c Control, err error) {
+		err = row.Scan(&c.Stage, &c.Paused, &c.By, &c.Reason, &c.At)
+		c.At = c.At.UTC()
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Control, len(Stages))
+	for i, stage := range Stages {
+		all[i].Stage = stage
+		if at := slices.IndexFunc(known, func(c Control) bool { return c.Stage == stage }); at >= 0 {
+			all[i] = known[at]
+		}
+	}
+	return all, nil
 }
 
 // SetPaused pauses or resumes a stage for every instance, now and after a restart, and

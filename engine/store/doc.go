@@ -5,7 +5,7 @@
 //	read so far                inbox_cursor, inbox_hole
 //	flights                    flight_schd, one table for each list, flight_change, flight_hst
 //	to be announced            msg_event, req_track, ref_master, schd_snap_log
-//	who may write, and how     instance_lease, instance_heartbeat, pipeline_lock, operator_control, operator_log, instance_fact, job_run
+//	who may write, and how     instance_lease, instance_heartbeat, pipeline_lock, operator_control, operator_log, instance_fact, job_run, schema_compatible
 //	rule sets                  ruleset, ruleset_file, ruleset_live, ruleset_refusal, ruleset_request,
 //	                           shadow_now, shadow_run, shadow_count, shadow_difference
 //

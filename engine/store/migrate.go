@@ -15,7 +15,10 @@ import (
 	"msgx/migrations"
 )
 
-const sqlSchemaVersion = `SELECT max(version_id) FROM goose_db_version WHERE is_applied`
+const (
+	sqlSchemaVersion    = `SELECT max(version_id) FROM goose_db_version WHERE is_applied`
+	sqlSchemaCompatible = `SELECT c.oldest FROM schema_compatible c`
+)
 
 // Migrate brings the database to the schema of this binary and says from which
 // version to which. Two at once wait for each other.
@@ -66,25 +69,35 @@ func SchemaVersion() int64 {
 	return last
 }
 
-// Check asks whether the database can be reached and has the schema of this binary:
-// fault.ErrUnavailable or fault.ErrRefused if not.
+// Check asks whether the database can be reached and has a schema that this binary works on: its own, or a later one that
+// only adds to it. fault.ErrUnavailable or fault.ErrRefused if not.
 func (s *Store) Check(ctx context.Context) error {
-	var version *int64
+	needed := SchemaVersion()
+	var found *int64
 	err := s.read(ctx, "check", func(ctx context.Context) error {
-		return s.pool.QueryRow(ctx, sqlSchemaVersion).Scan(&version)
+		return s.pool.QueryRow(ctx, sqlSchemaVersion).Scan(&found)
 	})
-	if isUndefinedTable(err) {
-		return fmt.Errorf("%w: the database has no schema yet, expected version %d: run msgx migrate", fault.ErrRefused, SchemaVersion())
-	}
-	if err != nil {
+	switch {
+	case isUndefinedTable(err):
+		return fmt.Errorf("%w: the database has no schema yet, expected version %d: run msgx migrate", fault.ErrRefused, needed)
+	case err != nil:
 		return err
-	}
-	if version == nil || *version != SchemaVersion() {
-		found := int64(0)
-		if version != nil {
-			found = *version
+	case found == nil || *found < needed:
+		version := int64(0)
+		if found != nil {
+			version = *found
 		}
-		return fmt.Errorf("%w: the database has schema version %d, expected %d: run msgx migrate", fault.ErrRefused, found, SchemaVersion())
+		return fmt.Errorf("%w: the database has schema version %d, expected %d: run msgx migrate", fault.ErrRefused, version, needed)
+	case *found == needed:
+		return nil
 	}
-	return nil
+	var oldest int64
+	err = s.read(ctx, "check", func(ctx context.Context) error {
+		return s.pool.QueryRow(ctx, sqlSchemaCompatible).Scan(&oldest)
+	})
+	if err == nil && needed < oldest {
+		err = fmt.Errorf("%w: the database has schema version %d, on which binaries of version %d and later work; this one is of version %d: run a newer msgx",
+			fault.ErrRefused, *found, oldest, needed)
+	}
+	return err
 }

@@ -226,6 +226,25 @@ func TestMigrateTogether(t *testing.T) {
 	wg.Wait()
 }
 
+// A later schema is worked on as long as it says that this binary can.
+func TestCheckOfALaterSchema(t *testing.T) {
+	s, _ := fresh(t)
+	exec := func(statement string, args ...any) {
+		t.Helper()
+		if _, err := s.pool.Exec(t.Context(), statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)", SchemaVersion()+2)
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("a schema that only adds: got %v, want it to do", err)
+	}
+	exec("UPDATE schema_compatible SET oldest = $1", SchemaVersion()+1)
+	if err := s.Check(t.Context()); !errors.Is(err, fault.ErrRefused) || !strings.Contains(err.Error(), "run a newer msgx") {
+		t.Errorf("a schema for later binaries: got %v, want ErrRefused and what to do", err)
+	}
+}
+
 func TestCheckSaysWhatIsWrong(t *testing.T) {
 	url := stacktest.Postgres(t)
 	s := openURL(t, url)

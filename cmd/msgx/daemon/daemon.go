@@ -62,6 +62,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
@@ -215,8 +216,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 		d.log.Debug("parameter", "is", line)
 	}
 	d.log.Info("starting", "build", d.build, "instance", Holder(d.config), "http", "http://"+d.Address(), "rules", d.rules.source.Origin)
+	defer context.AfterFunc(ctx, func() { d.tell(systemd.SdNotifyStopping) })()
+	d.tell(status("waiting for PostgreSQL and the mailbox"))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.api.Run(ctx) })
+	group.Go(func() error { return d.keepWatch(ctx) })
 	group.Go(func() error {
 		err := d.awaitServers(ctx)
 		if errors.Is(err, context.Canceled) {
@@ -225,7 +229,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.lease.Run(ctx, d.lead)
+		d.tell(systemd.SdNotifyReady + "\n" + status("standing by"))
+		return d.lease.Run(ctx, func(ctx context.Context, epoch int64) error {
+			d.tell(status("leading, lease epoch %d", epoch))
+			defer d.tell(status("standing by"))
+			return d.lead(ctx, epoch)
+		})
 	})
 	err := group.Wait()
 	d.log.Info("stopped")

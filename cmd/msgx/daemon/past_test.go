@@ -138,7 +138,7 @@ end }`,
 	}
 	recorded.End()
 	alone := comparison.New(epoch)
-	if err := alone.Add(memory); err != nil {
+	if err := alone.Add(p.t.Context(), memory); err != nil {
 		p.t.Fatal(err)
 	}
 	want := alone.Report()

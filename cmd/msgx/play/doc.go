@@ -36,8 +36,8 @@
 //   - A write from a page of somebody else is refused, by Sec-Fetch-Site and Origin, and by the type
 //     of its body.
 //   - The policy of the page lets run what carries the nonce of this answer, and load from here only.
-//   - Only paths of a rule set are read or written, inside an os.Root: neither ".." nor a
-//     link leads out.
+//   - Only paths of a rule set are read or written: no ".." leads out. A link is read as the loader of rule
+//     sets reads it, wherever it leads; a save refuses a link. A new version is filed as msgx rules new files it.
 //
 // # What can go wrong
 //

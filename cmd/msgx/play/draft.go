@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"msgx/engine/rulebook"
@@ -65,16 +64,15 @@ func (f *folder) drafted(file, source string) (rules fs.FS, is Standing, instead
 		return nil, "", "", fmt.Errorf("read %s: %w", rulebook.Manifest, err)
 	}
 	name, _ := declaration.Split(script)
-	named := regexp.MustCompile(`(["'])(` + regexp.QuoteMeta(name) + `@\d+)(["'])`)
-	at := named.FindAllSubmatch(manifest, -1)
+	at := declaration.Mentions(manifest, name)
 	for _, m := range at {
-		if string(m[2]) == script {
+		if m.Script == script {
 			return d, Used, "", nil
 		}
 	}
 	if len(at) == 0 {
 		return d, Idle, "", nil
 	}
-	d.texts[rulebook.Manifest] = string(named.ReplaceAll(manifest, []byte("${1}"+script+"${3}")))
-	return d, StandsIn, string(at[0][2]), nil
+	d.texts[rulebook.Manifest] = string(declaration.Rename(manifest, at, script))
+	return d, StandsIn, at[0].Script, nil
 }

@@ -171,6 +171,27 @@ func TestAVersionStandsInForTheOneInUse(t *testing.T) {
 	ask[refusal](p, "api/evaluate", Question{File: "rules/none@1.lua"}, http.StatusNotFound)
 }
 
+// TestANameInACommentIsNotInUse: the manifest explains itself with "flop-gtdt@1", also when it uses another.
+func TestANameInACommentIsNotInUse(t *testing.T) {
+	p := start(t)
+	q := p.gates("merge.replace", `merge.by_key("GTNO")`)
+	for file, text := range map[string]string{
+		"rules/flop-gtdt@2.lua": p.gates().Source,
+		"handlers.lua":          strings.Replace(p.onDisk("handlers.lua"), `= "flop-gtdt@1"`, `= "flop-gtdt@2"`, 1),
+	} {
+		if err := os.WriteFile(filepath.Join(p.dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if manifest := p.onDisk("handlers.lua"); !strings.Contains(manifest, `-- "flop-gtdt@1"`) || !strings.Contains(manifest, `= "flop-gtdt@2"`) {
+		t.Fatalf("found\n%s\nexpected version 1 in a comment and version 2 in use", manifest)
+	}
+	a := p.evaluated(q)
+	if a.Standing != StandsIn || a.Instead != "flop-gtdt@2" || a.Result == nil || a.Result.Messages[0].Script != "flop-gtdt@1" {
+		t.Errorf("found %+v, expected the text of version 1 in the place of flop-gtdt@2", a)
+	}
+}
+
 func TestTooManyMessagesAreRefused(t *testing.T) {
 	p := start(t)
 	q := p.gates()

@@ -177,6 +177,7 @@ func TestPercentIsRoundedDown(t *testing.T) {
 func TestTextAndPage(t *testing.T) {
 	r := report(t, map[string][]bool{"a<b": {false}}, "rules/flop-gtdt@1.lua")
 	r.Failing = []string{"a<b"}
+	r.Again = func(name string) string { return "msgx golden run '" + name + "'" }
 	var text, html strings.Builder
 	if err := r.Text(&text); err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestTextAndPage(t *testing.T) {
 		"  LINES       OUTCOMES       FILE\n" +
 		"  83.3%  5/6     62.5%  5/8  rules/flop-gtdt@1.lua\n" +
 		"  83.3%  5/6     62.5%  5/8  all, by 1 case\n" +
-		"case a<b does not come out as expected: msgx golden run a<b\n"
+		"case a<b does not come out as expected: msgx golden run 'a<b'\n"
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}

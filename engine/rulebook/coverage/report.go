@@ -15,6 +15,8 @@ type Report struct {
 	Lines    Ratio    `json:"lines"`
 	Outcomes Ratio    `json:"outcomes"`
 	Files    []File   `json:"files"`
+
+	Again func(name string) string `json:"-"` // the command that runs a case alone, for people; may be nil
 }
 
 // Ratio is a part of a whole.
@@ -141,7 +143,11 @@ func (r *Report) Text(w io.Writer) error {
 		return err
 	}
 	for _, name := range r.Failing {
-		fmt.Fprintf(w, "case %s does not come out as expected: msgx golden run %s\n", name, name)
+		fmt.Fprintf(w, "case %s does not come out as expected", name)
+		if r.Again != nil {
+			fmt.Fprintf(w, ": %s", r.Again(name))
+		}
+		fmt.Fprintln(w)
 	}
 	return nil
 }

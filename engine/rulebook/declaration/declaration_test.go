@@ -1,6 +1,7 @@
 package declaration_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,5 +92,24 @@ func TestBind(t *testing.T) {
 	}
 	if diff := cmp.Diff([]diagnostic.Code{diagnostic.NeverApplies}, codes(m.Idle(cat))); diff != "" {
 		t.Errorf("idle (-want +got):\n%s", diff)
+	}
+}
+
+// A name in a comment is no mention: nothing is decided by it.
+func TestMentions(t *testing.T) {
+	manifest := []byte("-- \"schd@1\" is the file rules/schd@1.lua\n--[[ [\"A\"] = \"schd@3\",\n]]\nreturn {\n" +
+		"  [\"SCHD-DNLD\"] = \"schd@2\", -- not \"schd@4\"\n  ['SCHD-RESP'] = 'schd@1',\n  [\"SCHD-ADFT\"] = \"schd-adft@1\",\n  defaults = { [\"-- *\"] = \"schd@1\" },\n}\n")
+	found := declaration.Mentions(manifest, "schd")
+	var names []string
+	for _, m := range found {
+		names = append(names, m.Script)
+	}
+	if diff := cmp.Diff([]string{"schd@2", "schd@1", "schd@1"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got := string(declaration.Rename(manifest, found[1:], "schd@10"))
+	want := strings.ReplaceAll(strings.Replace(string(manifest), "'schd@1'", "'schd@10'", 1), "[\"-- *\"] = \"schd@1\"", "[\"-- *\"] = \"schd@10\"")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
