@@ -145,7 +145,9 @@ func (s *served) old(n int) {
 		s.put(operation(i, "STND", fmt.Sprintf("<FLID>1</FLID><STND>%d</STND>", i)))
 	}
 	s.until(fmt.Sprintf("message show %d", n), "marked     20")
-	s.wait("the mailbox", func() string { return fmt.Sprint(s.count("SELECT COUNT(*) FROM CMINMSGS WHERE CMINMSGS_DATE_PROCESSED IS NULL")) }, "0")
+	s.wait("the mailbox", func() string {
+		return fmt.Sprint(s.count("SELECT COUNT(*) FROM CMINMSGS WHERE CMINMSGS_DATE_PROCESSED IS NULL"))
+	}, "0")
 }
 
 // kept holds that every row is in one of the two tables once, and that each message was decided once and marked.

@@ -24,8 +24,8 @@ var unreached = map[failpoint.Boundary]string{
 	failpoint.RecordLate: tried,                           // a row comes late only when a writer breaks its promise
 	failpoint.BuryEvent:  tried,                           // an event that is refused for good
 	failpoint.AskRules:   tried, failpoint.Operate: tried, // commands
-	failpoint.Pause:  tried,                                                                                  // without autostart
-	failpoint.Insert: "tested beside the HTTP entry", failpoint.EntryEnqueue: "tested beside the HTTP entry", // which a run does not use
+	failpoint.Pause:  tried, // without autostart
+	failpoint.Insert: "in TestEntryIsKilled", failpoint.EntryEnqueue: "in TestEntryIsKilled",
 }
 
 // points are the fail points that a run leads to.

@@ -53,7 +53,9 @@ func post(t *testing.T, i *instance, contentType, body string) answered {
 }
 
 // posted notes a row that the entry has made, for the account.
-func (p *place) posted(id int64, body string) { p.sent = append(p.sent, sent{id: id, body: &body, posted: true}) }
+func (p *place) posted(id int64, body string) {
+	p.sent = append(p.sent, sent{id: id, body: &body, posted: true})
+}
 
 func (p *place) leads(i *instance) {
 	p.t.Helper()
