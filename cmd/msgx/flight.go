@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"msgx/cmd/msgx/config"
 	"msgx/cmd/msgx/core"
 	"msgx/cmd/msgx/daemon"
 	"msgx/engine/fault"
@@ -51,7 +52,7 @@ func flightCommand(g *globals) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(flightShowCommand(g))
+	cmd.AddCommand(flightShowCommand(g), flightHistoryCommand(g), flightAtCommand(g))
 	return cmd
 }
 
@@ -84,7 +85,7 @@ which message and rule its last versions came about.`,
 			if err != nil {
 				return err
 			}
-			changes, err := db.FlightHistory(cmd.Context(), id, history)
+			changes, err := db.FlightHistory(cmd.Context(), id, 0, history)
 			if err != nil {
 				return err
 			}
@@ -111,14 +112,21 @@ func printFlight(cmd *cobra.Command, g *globals, db *opened, s *flight.State, ch
 	}
 	fmt.Fprintf(&b, "\nhistory (times of %s)\n\n", c.Airport.Zone)
 	for _, h := range changes {
-		fmt.Fprintf(&b, "version %-4d %s  %s  message %d %s by %s\n", h.Version, h.At.In(c.Airport.Location).Format("2006-01-02 15:04:05"), h.Op, h.MsgID, h.Kind, h.Script)
-		for _, f := range h.Changed {
-			fmt.Fprintf(&b, "    %-13s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
-		}
+		appendChange(&b, c, h, "")
 	}
 	if n := len(changes); n > 0 && changes[n-1].Version > 1 {
 		fmt.Fprintf(&b, "and %s before that: --history %d\n", times(int(changes[n-1].Version-1), "version"), s.Version)
 	}
 	_, err = fmt.Fprint(cmd.OutOrStdout(), printable(b.String()))
 	return err
+}
+
+// appendChange tells a version, and what changed with it: everything, or one path only.
+func appendChange(b *strings.Builder, c *config.Config, h store.FlightChange, only string) {
+	fmt.Fprintf(b, "version %-4d %s  %s  message %d %s by %s\n", h.Version, airportTime(c, h.At), h.Op, h.MsgID, h.Kind, h.Script)
+	for _, f := range h.Changed {
+		if only == "" || only == f.Path {
+			fmt.Fprintf(b, "    %-13s %s -> %s\n", f.Path, orNone(f.Before), orNone(f.After))
+		}
+	}
 }

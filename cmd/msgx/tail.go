@@ -119,7 +119,7 @@ func (t *tail) run(ctx context.Context, notes io.Writer) error {
 	case "now":
 		start = reader.End
 	default:
-		at, err := parseFrom(t.from, t.c.Airport.Location, clock.System{}.Now())
+		at, err := parseMoment("--from", t.from, "now, beginning, or a time", t.c.Airport.Location, clock.System{}.Now())
 		if err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func (t *tail) run(ctx context.Context, notes io.Writer) error {
 	return f.Run(ctx, start, t.show)
 }
 
-// parseFrom reads a time to begin at; without an offset it is the airport's, without a day today's.
-func parseFrom(text string, zone *time.Location, now time.Time) (time.Time, error) {
+// parseMoment reads a time that a flag gives; without an offset it is the airport's, without a day today's.
+func parseMoment(flag, text, expected string, zone *time.Location, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return at, nil
@@ -144,7 +144,7 @@ func parseFrom(text string, zone *time.Location, now time.Time) (time.Time, erro
 			return time.Date(year, month, day, at.Hour(), at.Minute(), at.Second(), 0, zone), nil
 		}
 	}
-	return time.Time{}, usagef("--from %s: expected now, beginning, or a time such as 06:30, 2026-03-01 or 2026-03-01T06:30", text)
+	return time.Time{}, usagef("%s %s: expected %s such as 06:30, 2026-03-01 or 2026-03-01T06:30", flag, text, expected)
 }
 
 // show prints one record.

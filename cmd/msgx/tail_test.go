@@ -106,11 +106,11 @@ func TestTailBeginsAtATime(t *testing.T) {
 		"2026-03-01T06:30:00Z":      "2026-03-01T06:30:00Z",
 		"2026-03-01T06:30:00+02:00": "2026-03-01T06:30:00+02:00",
 	} {
-		if got, err := parseFrom(text, zone, now); err != nil || got.Format(time.RFC3339) != want {
+		if got, err := parseMoment("--from", text, "a time", zone, now); err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("%s: got %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
 		}
 	}
-	if _, err := parseFrom("25:00", zone, now); err == nil {
+	if _, err := parseMoment("--from", "25:00", "a time", zone, now); err == nil {
 		t.Error("25:00 was taken")
 	}
 }

@@ -15,7 +15,7 @@ import (
 const sqlFlightHistory = `
 SELECT c.flid, c.state_version, c.msg_id, c.kind, c.op, c.ruleset, c.script, c.changed_at, c.changed::text
 FROM flight_change c
-WHERE c.flid = $1
+WHERE c.flid = $1 AND ($3::bigint IS NULL OR c.state_version < $3)
 ORDER BY c.state_version DESC
 LIMIT $2`
 
@@ -50,7 +50,11 @@ type FlightChange struct {
 	Changed []decision.FieldChange `json:"changed"`
 }
 
-// FlightHistory lists the versions of a flight, the newest first.
-func (s *Store) FlightHistory(ctx context.Context, id flight.ID, limit int) ([]FlightChange, error) {
-	return list(ctx, s, fmt.Sprintf("read the history of flight %d", id), sqlFlightHistory, scanChange, int64(id), limit)
+// FlightHistory lists the versions of a flight before one, the newest first; before 0 begins with the latest.
+func (s *Store) FlightHistory(ctx context.Context, id flight.ID, before int64, limit int) ([]FlightChange, error) {
+	var below *int64
+	if before > 0 {
+		below = &before
+	}
+	return list(ctx, s, fmt.Sprintf("read the history of flight %d", id), sqlFlightHistory, scanChange, int64(id), limit, below)
 }

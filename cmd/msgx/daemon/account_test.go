@@ -134,7 +134,7 @@ func (p *place) accountFlights(want rehearse.World) {
 // accountHistory checks that each version begins where the one before it ended.
 func (p *place) accountHistory(ctx context.Context, db *store.Store, id flight.ID) {
 	p.t.Helper()
-	changes, err := db.FlightHistory(ctx, id, 1_000_000)
+	changes, err := db.FlightHistory(ctx, id, 0, 1_000_000)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"msgx/engine/comparison"
 	"msgx/engine/decision"
 	"msgx/engine/event"
+	"msgx/engine/fault"
 	"msgx/engine/flight"
 	"msgx/engine/message"
 	"msgx/engine/rehearse"
@@ -85,14 +86,63 @@ func TestThePastOfEveryMessage(t *testing.T) {
 	seen := watching{mind.Judge, map[int64]decision.Claimed{}}
 	rehearsal := rehearse.New(mind.Codec, seen, time.Now, rehearse.World{})
 	states := map[message.State]int{}
+	versions := map[flight.ID][]decision.Advance{}
 	for _, m := range p.sent {
-		rehearsal.Run(message.Raw{MsgID: m.id, Body: []byte(*m.body), Characters: true})
+		result := rehearsal.Run(message.Raw{MsgID: m.id, Body: []byte(*m.body), Characters: true})
+		for _, a := range result.Settlement.Effects.Advances {
+			versions[a.After.ID] = append(versions[a.After.ID], a)
+		}
 		states[p.again(db, mind, seen, m.id)]++
 	}
 	if states[message.Succeeded] < 600 || states[message.Skipped] < 3 || states[message.Dead] < 3 {
 		t.Errorf("what became of the day: %v, expected something of everything", states)
 	}
+	p.everyVersion(db, versions)
 	p.compareOver(db, mind)
+}
+
+// everyVersion rebuilds every version of every flight, which has to be what it was when it came about, with each value from the
+// version that last changed it.
+func (p *place) everyVersion(db *store.Store, versions map[flight.ID][]decision.Advance) {
+	p.t.Helper()
+	looked := 0
+	for id, advances := range versions {
+		sources := map[string]int64{}
+		for _, a := range advances {
+			looked++
+			for _, f := range a.Changed {
+				sources[f.Path] = a.After.Version
+			}
+			at, err := db.FlightAt(p.t.Context(), id, store.Moment{Version: a.After.Version})
+			if err != nil {
+				p.t.Errorf("flight %s version %d: %v", id, a.After.Version, err)
+				continue
+			}
+			told := map[string]int64{}
+			for path, by := range at.Sources {
+				told[path] = by.Version
+			}
+			ignore := cmpopts.IgnoreFields(flight.State{}, "CreatedAt", "UpdatedAt", "Members")
+			if diff := cmp.Diff(a.After, at.State, ignore, cmpopts.EquateEmpty()); diff != "" {
+				p.t.Errorf("flight %s version %d (-want +got):\n%s", id, a.After.Version, diff)
+			}
+			if diff := cmp.Diff(sources, told); diff != "" {
+				p.t.Errorf("flight %s version %d: where values came from (-want +got):\n%s", id, a.After.Version, diff)
+			}
+			if again, err := db.FlightAt(p.t.Context(), id, store.Moment{Time: at.By.At}); err != nil || again.State.Version < a.After.Version {
+				p.t.Errorf("flight %s at the time of version %d: %v, %v", id, a.After.Version, again.State, err)
+			}
+		}
+		last := advances[len(advances)-1].After.Version
+		for _, m := range []store.Moment{{Version: last + 1}, {Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}} {
+			if _, err := db.FlightAt(p.t.Context(), id, m); !errors.Is(err, fault.ErrNotFound) {
+				p.t.Errorf("flight %s at %+v: got %v, want that it was not known", id, m, err)
+			}
+		}
+	}
+	if looked < 600 {
+		p.t.Errorf("%d versions were looked at, expected more", looked)
+	}
 }
 
 // compareOver compares another rule set over what is on record, which has to give the same as over the
