@@ -100,6 +100,27 @@ func TestMessagesByTheEntry(t *testing.T) {
 	}
 }
 
+// The figures of the backlog are among the metrics of the one who leads.
+func TestFiguresOfTheBacklogByTheEntry(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, withEntry)
+	i := p.start()
+	p.until("the figures", func() (string, bool) {
+		response, err := http.Get("http://" + i.address + "/metrics")
+		if err != nil {
+			return err.Error(), false
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		all := err == nil
+		for _, line := range []string{"msgx_backlog_left_messages 0\n", "msgx_backlog_oldest_seconds 0\n", "msgx_backlog_drain_seconds 0\n", `msgx_entry_requests_total{result="queued"} 0`} {
+			all = all && strings.Contains(string(text), line)
+		}
+		return "no figures", all
+	})
+	http.DefaultClient.CloseIdleConnections()
+}
+
 func TestTheEntryIsOffUnlessConfigured(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
