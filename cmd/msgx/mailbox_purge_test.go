@@ -182,14 +182,14 @@ func TestRotationWhileMessagesArrive(t *testing.T) {
 	s.old(30)
 	w := s.sendAllTheTime(2)
 	w.more(20)
-	s.want(s.run("mailbox pause --reason rotation"), 0, "inbox paused", "pump paused", "backfill paused")
+	s.want(s.run("stages pause inbox pump backfill --reason rotation"), 0, "inbox is paused", "pump is paused", "backfill is paused")
 	for _, stage := range []string{"inbox", "pump", "backfill"} {
 		s.wait("the log", s.log.String, stage+" paused")
 	}
 	plan := s.run("mailbox purge-plan b")
 	s.want(plan, 0, "30 rows would go, ids 1 to 30", "RENAME TABLE")
 	s.carryOut(plan.out, func(string) { w.more(3) })
-	s.want(s.run("mailbox resume --reason rotation"), 0, "inbox resumed")
+	s.want(s.run("stages resume inbox pump backfill --reason rotation"), 0, "inbox is resumed")
 	w.more(20)
 	s.kept(30, w.end())
 	again := s.run("mailbox purge-plan b")
@@ -204,7 +204,7 @@ func TestRotationThatIsBrokenOff(t *testing.T) {
 	stop := s.begin()
 	defer stop()
 	s.old(3)
-	s.want(s.run("mailbox pause --reason rotation"), 0)
+	s.want(s.run("stages pause inbox pump backfill --reason rotation"), 0)
 	for _, stage := range []string{"inbox", "pump", "backfill"} {
 		s.wait("the log", s.log.String, stage+" paused")
 	}
@@ -222,7 +222,7 @@ func TestRotationThatIsBrokenOff(t *testing.T) {
 	s.carryOut(all, arrive)
 	s.carryOut(all, arrive) // again
 	s.carryOut("-- 8. "+drop, arrive)
-	s.want(s.run("mailbox resume --reason rotation"), 0)
+	s.want(s.run("stages resume inbox pump backfill --reason rotation"), 0)
 	s.kept(3, w.end())
 }
 
