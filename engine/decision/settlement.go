@@ -37,6 +37,7 @@ type Settlement struct {
 	SHA256    string
 	Raw       *message.Raw // our own copy of the body, nil to keep none
 	Outcome   message.Outcome
+	Before    int       // failures that the message had when it was taken up
 	Attempts  int       // failures so far, this one included
 	NextAt    time.Time // when a FAILED message is due again
 	Effects   Effects

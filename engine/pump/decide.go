@@ -134,6 +134,7 @@ func (p *Pump) complete(s decision.Settlement, it item, head message.Head, start
 	}
 	s.Outcome.Reason = message.SafeText(s.Outcome.Reason, reasonLimit)
 	var wait time.Duration
+	s.Before = head.Attempts
 	s.Outcome, s.Attempts, wait = p.opts.Retry.Settle(s.Outcome, head.Attempts)
 	if s.Outcome.State == message.Failed {
 		s.NextAt = s.At.Add(wait)

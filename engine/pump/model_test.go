@@ -332,6 +332,9 @@ func (w writer) Settle(ctx context.Context, s decision.Settlement) error {
 	if err != nil {
 		return err
 	}
+	if w.rows[s.MsgID].Attempts != s.Before { // sent through again meanwhile
+		return fault.ErrMoved
+	}
 	if !w.lenient && (w.unfinished()[0] != s.MsgID || s.MsgID > w.watermark) {
 		return fault.ErrMoved
 	}

@@ -34,7 +34,8 @@ type Writer interface {
 	// is the head, reads what the claim names, calls judge at most once and stores
 	// the settlement. An error of judge rolls back and is returned.
 	Decide(ctx context.Context, c decision.Claim, judge func(decision.Claimed) (decision.Settlement, error)) error
-	// Settle stores the outcome of a message that touches no flight.
+	// Settle stores the outcome of a message that touches no flight; fault.ErrMoved when its failures
+	// are not those that it had when it was taken up, as an operator has sent it through again.
 	Settle(ctx context.Context, s decision.Settlement) error
 	// Resolve tells what became of a message whose commit is in doubt.
 	Resolve(ctx context.Context, msgID int64) (message.State, error)
@@ -253,7 +254,7 @@ func (p *Pump) notDue(h message.Head) time.Duration {
 func (p *Pump) exhaust(ctx context.Context, h message.Head) step {
 	now := p.Clock.Now()
 	return p.settle(ctx, decision.Settlement{MsgID: h.MsgID, Outcome: message.Exhaust(h.Class, h.LastError),
-		Attempts: h.Attempts, StartedAt: now, At: now, OwesMark: !p.opts.Shadow})
+		Before: h.Attempts, Attempts: h.Attempts, StartedAt: now, At: now, OwesMark: !p.opts.Shadow})
 }
 
 // stray says once for each watermark that there are messages above it: they

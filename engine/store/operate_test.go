@@ -71,8 +71,9 @@ func TestReplay(t *testing.T) {
 	failed := settlementOf(1, message.Outcome{State: message.Failed, Class: message.RuleError, Reason: "boom"})
 	failed.Identity, failed.Attempts, failed.NextAt = "A|B|C|1", 1, noon.Add(time.Minute)
 	later := failed
-	later.At, later.Attempts = noon.Add(time.Minute), 2
+	later.At, later.Before, later.Attempts = noon.Add(time.Minute), 1, 2
 	dead := later
+	dead.Before = 2
 	dead.Outcome, dead.Attempts, dead.NextAt = message.Outcome{State: message.Dead, Class: message.Exhausted, Reason: "RULE_ERROR: boom"}, 5, time.Time{}
 	for _, settlement := range []decision.Settlement{failed, later, dead} {
 		if err := w.Settle(t.Context(), settlement); err != nil {
@@ -140,6 +141,31 @@ func TestArchivedIsNotReplayedWhateverIsAsked(t *testing.T) {
 	}
 	if n := query[int](t, s, "SELECT count(*) FROM operator_log"); n != 0 {
 		t.Errorf("%d entries of what was not done", n)
+	}
+}
+
+// An attempt that was taken up before an operator sent the message through again is not stored over that.
+func TestAStaleAttemptIsNotStored(t *testing.T) {
+	s, w := fresh(t)
+	enqueue(t, w, 1, 1)
+	first := settlementOf(1, message.Outcome{State: message.Failed, Class: message.RuleError, Reason: "boom"})
+	first.Attempts, first.NextAt = 1, noon
+	if err := w.Settle(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	second := first
+	second.Before, second.Attempts = 1, 2
+	if done, left, err := s.Replay(t.Context(), []int64{1}, ordered, func(message.Standing) string { return "" }); err != nil || len(done) != 1 {
+		t.Fatalf("replay: %v, %v, %v", done, left, err)
+	}
+	if err := w.Settle(t.Context(), second); !errors.Is(err, fault.ErrMoved) {
+		t.Errorf("the second attempt: got %v, want ErrMoved", err)
+	}
+	if r, err := s.Standings(t.Context(), []int64{1}); err != nil || r[0].State != message.Pending || r[0].Attempts != 0 {
+		t.Errorf("got %+v, %v, want it PENDING with fresh attempts", r, err)
+	}
+	if err := w.Settle(t.Context(), first); err != nil {
+		t.Errorf("the first attempt after it: %v", err)
 	}
 }
 

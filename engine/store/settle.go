@@ -40,7 +40,7 @@ WITH fence AS (
             WHEN $19::boolean AND $18 AND p.backfill_at IS NULL AND p.backfill_abandoned_at IS NULL THEN $17
             ELSE p.backfill_next_at END
     FROM fence
-    WHERE p.msg_id = $2 AND p.state IN ('PENDING', 'FAILED')
+    WHERE p.msg_id = $2 AND p.state IN ('PENDING', 'FAILED') AND ($23::boolean OR p.attempts = $24)
         AND ($23::boolean OR NOT EXISTS (SELECT FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.out_of_turn AND e.msg_id < p.msg_id)
         AND p.msg_id <= COALESCE((SELECT e.msg_id FROM proc_state e WHERE e.state IN ('PENDING', 'FAILED') AND e.msg_id >= COALESCE(
             (SELECT d.msg_id FROM proc_state d WHERE d.decision_no IS NOT NULL ORDER BY d.decision_no DESC LIMIT 1), 0)
@@ -72,7 +72,7 @@ const (
 
 // Settle stores an outcome that changes no flight: MALFORMED, PROTOCOL, SKIPPED, EXHAUSTED, and every
 // failure that will be tried again. It is one statement. fault.ErrMoved: the message is not the
-// smallest unfinished one (any more).
+// smallest unfinished one (any more), or was sent through again since it was taken up.
 func (w *Writer) Settle(ctx context.Context, s decision.Settlement) error {
 	op := fmt.Sprintf("settle message %d as %s", s.MsgID, s.Outcome.State)
 	if s.Outcome.State == message.Succeeded {
@@ -87,7 +87,7 @@ func (w *Writer) Settle(ctx context.Context, s decision.Settlement) error {
 	case err == nil && held == 0:
 		err = fault.ErrFenced
 	case err == nil && settled == 0:
-		err = fmt.Errorf("%w: it is not the smallest unfinished message", fault.ErrMoved)
+		err = fmt.Errorf("%w: it is not the smallest unfinished message, or was sent through again", fault.ErrMoved)
 	}
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", op, err)
@@ -173,7 +173,7 @@ func (w *Writer) settleArguments(s decision.Settlement, lastDecision int64, isHe
 		w.epoch, s.MsgID, string(o.State), class, text, skip, s.Attempts, next,
 		optional(safeKey(s.Identity)), optional(safe(s.Kind, nameLimit)), optional(s.SHA256),
 		optional(s.Ruleset), optional(s.Script), number, notes, instant(s.StartedAt), s.At,
-		s.OwesMark, o.State.Terminal(), body, characters, digest, isHead,
+		s.OwesMark, o.State.Terminal(), body, characters, digest, isHead, s.Before,
 	}, nil
 }
 

@@ -71,7 +71,7 @@ func headIsNear(t *testing.T, s *Store, head int64) {
 	for i, tt := range []struct{ name, sql, arguments string }{
 		{"heads", sqlHeads, "10"},
 		{"claim of the head", sqlClaimHead, fmt.Sprintf("%d, 'A|B|C|7'", head)},
-		{"settle", sqlSettle, fmt.Sprintf("0, %d, 'SKIPPED', NULL, NULL, 'x', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now(), now(), false, false, NULL, NULL, NULL, false", head)},
+		{"settle", sqlSettle, fmt.Sprintf("0, %d, 'SKIPPED', NULL, NULL, 'x', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now(), now(), false, false, NULL, NULL, NULL, false, 0", head)},
 	} {
 		prepare(t, conn, fmt.Sprintf("long%d", i), tt.sql, tt.arguments)
 		plan := explain(t, conn, fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS) EXECUTE long%d(%s)", i, tt.arguments))

@@ -93,7 +93,7 @@ func (c conn) Settle(ctx context.Context, s decision.Settlement) error {
 	w := c.world()
 	r := w.db.records[s.MsgID]
 	return w.forgetDoubt(c.write(ctx, writes, "Settle", fmt.Sprint(s.MsgID, " ", s.Outcome.State, " ", s.Outcome.Class), func() error {
-		if !r.unfinished() || w.mutant != failedIsPassed && w.db.first() != r {
+		if !r.unfinished() || r.attempts != s.Before || w.mutant != failedIsPassed && w.db.first() != r {
 			return fault.ErrMoved
 		}
 		if s.Outcome.State == message.Succeeded {
