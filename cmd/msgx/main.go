@@ -97,7 +97,7 @@ Exit codes: 0 done; 1 failed, or what was looked at is not well; 2 called or con
 	root.PersistentFlags().StringArrayVar(&g.set, "set", nil, "set one parameter, such as --set log.level=debug; may be repeated")
 	root.AddCommand(serveCommand(g), migrateCommand(g), checkCommand(g), stagesCommand(g), topicsCommand(g), outboxCommand(g), resyncCommand(g), tailCommand(g), tryCommand(g),
 		flightCommand(g), messageCommand(g), auditCommand(g), rulesCommand(g), goldenCommand(g),
-		headCommand(g), deadCommand(g), skipCommand(g), backfillCommand(g),
+		headCommand(g), deadCommand(g), skipCommand(g), backfillCommand(g), mailboxCommand(g),
 		demoCommand(g), parametersCommand(), versionCommand())
 	asUsage(root)
 	return root

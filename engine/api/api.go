@@ -1,10 +1,11 @@
 // Package api serves what machines ask of a running instance over HTTP:
-// metrics, liveness and readiness. It reads, and changes nothing.
+// metrics, liveness and readiness. By itself it reads, and changes nothing.
 //
 //	GET /metrics   Prometheus metrics
 //	GET /healthz   200 while the process works at all
 //	GET /readyz    200 when every dependency answers, else 503; a line each
 //	GET …          what Show was given, as JSON: /rules is which rule set is live, and what was refused
+//	…              what Handle was given: POST /cminmsgs/send of engine/entry, where it is configured
 //
 // What clients can hold is bounded: 100 connections, others wait; 16 KiB of a head, which has to come within 5 s; 20 s of
 // idleness. Whatever they do, the stages go on.
@@ -86,6 +87,9 @@ func Listen(address string, gatherer prometheus.Gatherer, checks []Check, log *s
 
 // Address is where the server listens, host:port.
 func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Close gives the address back where Run was never called.
+func (s *Server) Close() { _ = s.listener.Close() }
 
 // Run serves until ctx ends, then lets requests in flight finish.
 func (s *Server) Run(ctx context.Context) error {

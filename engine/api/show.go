@@ -6,6 +6,10 @@ import (
 	"net/http"
 )
 
+// Handle serves a pattern of net/http, such as POST /cminmsgs/send, with a handler that bounds itself. It is
+// called before Run.
+func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
+
 // Show answers GET of a path with a value, as JSON; 503 with the error's text when there is none. It is
 // called before Run.
 func (s *Server) Show(path string, value func(ctx context.Context) (any, error)) {

@@ -18,6 +18,7 @@ type Boundary string
 const (
 	Seed         Boundary = "seed"          // where reading begins
 	Advance      Boundary = "advance"       // a round of the inbox: rows, watermark, holes
+	EntryEnqueue Boundary = "entry-enqueue" // a row that the HTTP entry has put into the mailbox becomes a record
 	RecordLate   Boundary = "record-late"   // rows at or below the watermark are noted
 	Decide       Boundary = "decide"        // the business transaction of a message
 	Settle       Boundary = "settle"        // an outcome that changes no flight, in one statement
@@ -48,7 +49,7 @@ const (
 
 // Boundaries are all of them.
 var Boundaries = []Boundary{
-	Seed, Advance, RecordLate, Decide, Settle, Resolve, HoldMarks, ConfirmEvent, DeferEvent, BuryEvent, KeepFact,
+	Seed, Advance, EntryEnqueue, RecordLate, Decide, Settle, Resolve, HoldMarks, ConfirmEvent, DeferEvent, BuryEvent, KeepFact,
 	KeepRuleset, RefuseRules, AskRules, ShadowFound, ShadowNow, ClaimLease, BeatLease, ReleaseLease, Pause, Operate, Migrate, AlignBounds,
 	Mark, Insert, Produce,
 }

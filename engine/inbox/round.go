@@ -69,7 +69,7 @@ func (i *Inbox) advance(ctx context.Context, round watermark.Round, idle rest) (
 		*i.cursor = step.Cursor
 		i.metrics.enqueued.Add(float64(enqueued))
 		i.report(step)
-		if enqueued > 0 {
+		if enqueued > 0 || len(step.Enqueue) > 0 { // what an entry of its own has enqueued waited for the watermark
 			i.o.WakePump()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"msgx/engine/failpoint"
 	"msgx/engine/message"
@@ -27,6 +28,9 @@ const (
 func (m *Mailbox) Insert(ctx context.Context, body []byte, meta message.Meta, at time.Time) (int64, error) {
 	var id int64
 	err := m.writing(ctx, "insert a message", func(ctx context.Context, l *layout) error {
+		if size := l.sizeOf(body); l.body.length > 0 && size > l.body.length { // a server that is not strict would cut it
+			return fmt.Errorf("the body has a length of %d, expected at most %d as the column has", size, l.body.length)
+		}
 		columns, values := m.newRow(l, body, meta, at)
 		marks := strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
 		failpoint.Before(failpoint.Insert)
@@ -41,6 +45,14 @@ func (m *Mailbox) Insert(ctx context.Context, body []byte, meta message.Meta, at
 		return err
 	})
 	return id, err
+}
+
+// sizeOf is the size of a body as the length of its column counts: characters of CHAR and VARCHAR, else bytes.
+func (l *layout) sizeOf(body []byte) int64 {
+	if l.characters && strings.HasSuffix(l.body.kind, "char") {
+		return int64(utf8.RuneCount(body))
+	}
+	return int64(len(body))
 }
 
 func (m *Mailbox) newRow(l *layout, body []byte, meta message.Meta, at time.Time) (columns []string, values []any) {

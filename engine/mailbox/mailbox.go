@@ -69,6 +69,15 @@ func (m *Mailbox) Check(ctx context.Context) error {
 	return nil
 }
 
+// Characters tells whether bodies are read and written as text, not as bytes.
+func (m *Mailbox) Characters(ctx context.Context) (text bool, err error) {
+	err = m.reading(ctx, "look up the inbound table", func(_ context.Context, l *layout) error {
+		text = l.characters
+		return nil
+	})
+	return text, err
+}
+
 // Server tells the server's version and whether it refuses writes, as a
 // replica does.
 func (m *Mailbox) Server(ctx context.Context) (version string, readOnly bool, err error) {

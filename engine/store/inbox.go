@@ -37,6 +37,15 @@ FROM unnest($1::bigint[], $2::timestamptz[]) AS r (msg_id, received_at)
 ORDER BY r.msg_id
 ON CONFLICT (msg_id) DO NOTHING`
 
+	sqlCursorShared = `SELECT watermark FROM inbox_cursor FOR SHARE`
+
+	// After the cursor is held: it sees what a round of the inbox that was under way has committed.
+	sqlIsRecord = `SELECT EXISTS (SELECT FROM proc_state WHERE msg_id = $1)`
+
+	sqlEnqueueBeyond = `
+INSERT INTO proc_state (msg_id, received_at, enqueued_at, updated_at, out_of_turn) VALUES ($1, $2, $3, $3, false)
+ON CONFLICT (msg_id) DO NOTHING`
+
 	sqlSaveCursor = `
 INSERT INTO inbox_cursor (watermark, hole_since, updated_at) VALUES ($1, clock_timestamp() - make_interval(secs => $2), $3)
 ON CONFLICT (one) DO UPDATE SET
@@ -154,6 +163,29 @@ func (w *Writer) Advance(ctx context.Context, step watermark.Step, at time.Time)
 		return 0, err
 	}
 	return enqueued, nil
+}
+
+// EnqueueBeyond makes a row of the mailbox a PENDING record before the inbox comes to it. It does not touch the watermark,
+// so the message waits until everything before it has been read. What the inbox has enqueued already is well; what it
+// has passed by, or may yet be passed by a seed, is fault.ErrRefused: nothing was written, and the inbox or an operator sees to the row.
+func (w *Writer) EnqueueBeyond(ctx context.Context, msgID int64, received, at time.Time) error {
+	mark, there := int64(-1), false
+	first := func(b *pgx.Batch) {
+		b.Queue(sqlCursorShared).Query(atMostOne(&mark))
+		b.Queue(sqlIsRecord, msgID).Query(atMostOne(&there))
+	}
+	return w.inTx(ctx, failpoint.EntryEnqueue, fmt.Sprintf("enqueue message %d", msgID), first, func(tx *Tx) error {
+		switch {
+		case there:
+			return nil
+		case mark < 0:
+			return fmt.Errorf("%w: it is not settled yet where reading begins", fault.ErrRefused)
+		case mark >= msgID:
+			return fmt.Errorf("%w: the mailbox was read up to %d without it, so it is out of turn", fault.ErrRefused, mark)
+		}
+		tx.Finally(sqlEnqueueBeyond, msgID, instant(received), at)
+		return nil
+	})
 }
 
 // holeAge is how old the hole above the cursor is at a moment, in seconds; nil when there is none. It is the age

@@ -180,3 +180,42 @@ func TestTally(t *testing.T) {
 		t.Errorf("tally: %v (-want +got):\n%s", err, diff)
 	}
 }
+
+func TestARowIsEnqueuedBeyondTheWatermarkOnly(t *testing.T) {
+	s, w := fresh(t)
+	add := func(id int64) error { return w.EnqueueBeyond(t.Context(), id, noon, noon) }
+	if err := add(1); !errors.Is(err, fault.ErrRefused) {
+		t.Errorf("before it is settled where reading begins: got %v, want ErrRefused", err)
+	}
+	if err := w.Seed(t.Context(), 0, "zero", nil, noon); err != nil {
+		t.Fatalf("a refused row must not be in the way of the seed: %v", err)
+	}
+	enqueue(t, w, 1, 2)
+	for range 2 { // the second time it is there already
+		if err := add(5); err != nil {
+			t.Fatalf("beyond the watermark: %v", err)
+		}
+	}
+	if err := add(2); err != nil {
+		t.Errorf("enqueued by the inbox: got %v, want nothing to do", err)
+	}
+	heads, mark, beyond, err := s.Heads(t.Context(), 10)
+	if err != nil || len(heads) != 2 || mark != 2 || beyond != 5 {
+		t.Errorf("heads %v, watermark %d, beyond %d, %v: want 1 and 2, watermark 2, and 5 waiting beyond it", heads, mark, beyond, err)
+	}
+	// The inbox passes 3 as a hole that aged, and takes 4 and 5.
+	n, err := w.Advance(t.Context(), watermark.Step{Enqueue: []watermark.Row{{MsgID: 4}, {MsgID: 5}}, Cursor: watermark.Cursor{Watermark: 5}}, noon)
+	if err != nil || n != 1 {
+		t.Errorf("inbox: %d enqueued, %v, want the one that was not there", n, err)
+	}
+	if err := add(3); !errors.Is(err, fault.ErrRefused) {
+		t.Errorf("passed by the inbox: got %v, want ErrRefused, it would be out of turn", err)
+	}
+	if got := query[int64](t, s, "SELECT count(*) FROM proc_state WHERE state = 'PENDING' AND NOT out_of_turn"); got != 4 {
+		t.Errorf("%d records, want 1, 2, 4 and 5", got)
+	}
+	lead := s.Writer(w.Epoch() + 1)
+	if err := lead.EnqueueBeyond(t.Context(), 9, noon, noon); !errors.Is(err, fault.ErrFenced) {
+		t.Errorf("another epoch: got %v, want ErrFenced", err)
+	}
+}

@@ -25,7 +25,7 @@ var unreached = map[failpoint.Boundary]string{
 	failpoint.BuryEvent:  tried,                           // an event that is refused for good
 	failpoint.AskRules:   tried, failpoint.Operate: tried, // commands
 	failpoint.Pause:  tried, // without autostart
-	failpoint.Insert: "nothing puts messages into the mailbox yet",
+	failpoint.Insert: "in TestEntryIsKilled", failpoint.EntryEnqueue: "in TestEntryIsKilled",
 }
 
 // points are the fail points that a run leads to.

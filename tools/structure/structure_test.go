@@ -50,9 +50,9 @@ var vocabulary = []string{"ruleset", "flight", "message", "decision", "event", "
 // adapters speak to a server each, stages do the work; both import vocabulary
 // and never each other.
 var (
-	stages   = []string{"inbox", "pump", "outbox", "backfill", "lease", "verdict", "api", "rollout", "shadow", "replay"}
+	stages   = []string{"inbox", "pump", "outbox", "backfill", "lease", "verdict", "api", "rollout", "shadow", "replay", "entry", "backlog"}
 	adapters = []string{"mailbox", "store", "outbox/kafka"}
-	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint", "audit", "consume"}
+	pure     = []string{"codec", "rulebook", "rulebook/diagnostic", "rulebook/declaration", "rulebook/syntax", "rulebook/lint", "audit", "consume", "purge"}
 )
 
 func engine(names ...[]string) map[string]bool {

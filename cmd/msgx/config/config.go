@@ -29,6 +29,7 @@ type Config struct {
 	Lease    LeaseConfig    `koanf:"lease"`
 	Check    CheckConfig    `koanf:"consistency-check"`
 	HTTP     HTTPConfig     `koanf:"http"`
+	Compat   CompatConfig   `koanf:"compat"`
 	Log      LogConfig      `koanf:"log"`
 }
 
@@ -167,6 +168,15 @@ type CheckConfig struct {
 // HTTPConfig is where metrics and health are served.
 type HTTPConfig struct {
 	Listen string `koanf:"listen"`
+}
+
+// CompatConfig is the HTTP entry for messages.
+type CompatConfig struct {
+	Auth       string   `koanf:"auth"`
+	Token      string   `koanf:"token"`
+	Allow      []string `koanf:"allow"`
+	Answer     string   `koanf:"answer"`
+	AnswerType string   `koanf:"answer-type"`
 }
 
 // LogConfig is the log.

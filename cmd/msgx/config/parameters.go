@@ -118,6 +118,11 @@ func Parameters() []Parameter {
 		boolean("consistency-check.on-startup", true, "hold a sample of flights against their history and events when leading begins"),
 		ratio("consistency-check.daily-sample-ratio", 0.01, "share of the flights in each day's sample, at most 1000; 0 for none"),
 		text("http.listen", "127.0.0.1:8480", "address of metrics and health"),
+		oneOf("compat.auth", "off", "who may POST /cminmsgs/send: off (there is no such path), none (anybody), token or allow-list", "off", "none", "token", "allow-list"),
+		password("compat.token", "token of compat.auth token, sent as Authorization: Bearer TOKEN; at least 16 characters"),
+		list("compat.allow", nil, "addresses or prefixes of compat.auth allow-list, such as 10.1.0.0/16"),
+		text("compat.answer", "", "its answer as a Go template over .Result .ID .Kind .Detail .Undecodable; empty answers JSON"),
+		text("compat.answer-type", "text/plain; charset=utf-8", "content type of compat.answer"),
 		oneOf("log.level", "info", "least severe line that is written", "debug", "info", "warn", "error"),
 		oneOf("log.format", "text", "form of a log line", "text", "json"),
 	}

@@ -237,7 +237,7 @@ func (p *place) accountMailbox() {
 		if s.gone {
 			continue
 		}
-		m := mail{Status: "PROCESSED", Marked: true, Received: true}
+		m := mail{Status: "PROCESSED", Marked: true, Received: !s.posted}
 		if s.body != nil {
 			m.Sum = fmt.Sprintf("%x", md5.Sum([]byte(*s.body)))
 		}

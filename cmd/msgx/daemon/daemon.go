@@ -25,6 +25,8 @@
 //	connections to PostgreSQL                  postgres.max-conns (8)                                      store
 //	connections to the mailbox                 8, of which 4 idle, each for 5 minutes                      mailbox
 //	connections over HTTP                      100, 16 KiB of a head, 5 s for it, 20 s of idleness         api
+//	messages in hand at the compatible entry   4 of codec.max-bytes; others wait 5 s                       entry
+//	readings of the backlog                    30, one each 10 s                                           backlog
 //	rows of a read of the mailbox              pipeline.claim-batch (500), without bodies                  inbox
 //	released holes that are looked at again    those of the late window (24 h), 100 a round                inbox
 //	late rows that were reported               those within these holes                                    inbox
@@ -90,6 +92,7 @@ type Daemon struct {
 	api     *api.Server
 	metrics *registries
 	rules   rules
+	leads   leads
 	topics  struct { // of the one who leads
 		asked bool   // the brokers have answered once
 		told  string // what was said last
@@ -129,6 +132,10 @@ func New(ctx context.Context, c *config.Config, build string, log *slog.Logger) 
 		return nil, err
 	}
 	d.api.Show("/rules", d.showRules)
+	if err := d.openEntry(); err != nil {
+		d.api.Close()
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
 	return d, nil
 }
 

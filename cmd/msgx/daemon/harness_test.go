@@ -94,6 +94,8 @@ type sent struct {
 	id   int64
 	body *string
 	gone bool // its row was removed again
+	// posted tells that the daemon itself has made the row, at a time of its own.
+	posted bool
 }
 
 // receivedAt is what the mailbox's owner writes into every row.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"msgx/engine/backfill"
+	"msgx/engine/backlog"
 	"msgx/engine/decision"
 	"msgx/engine/event"
 	"msgx/engine/inbox"
@@ -57,6 +58,7 @@ func (d *Daemon) lead(ctx context.Context, epoch int64) error {
 	beside := d.newShadow(writer, registry)
 	d.rules.shadow.Store(beside)
 	defer d.rules.shadow.Store(nil)
+	defer d.leads.end()
 	stages, err := d.stages(writer, registry, rules, beside)
 	if err != nil {
 		return err
@@ -118,12 +120,17 @@ func (d *Daemon) stages(writer *store.Writer, registry *prometheus.Registry, rul
 	if err != nil {
 		return nil, err
 	}
+	d.leads.begin(writer, read.Poke)
 	sentinel, err := d.newSentinel(registry)
 	if err != nil {
 		return nil, err
 	}
+	left, err := d.newBacklog(registry)
+	if err != nil {
+		return nil, err
+	}
 	stages := map[string]func(context.Context) error{
-		"sentinel": sentinel.Run, "topics": d.watchTopics(registry),
+		"sentinel": sentinel.Run, "topics": d.watchTopics(registry), backlog.Stage: left.Run,
 		"inbox": read.Run, "pump": decide.Run, "backfill": marks.Run, rollout.Stage: rules.Run,
 		string(event.Msg): msg.Run, string(event.Schd): schd.Run,
 	}
